@@ -1,0 +1,46 @@
+# Every library that Vectable uses, found in the distribution's packages (Debian 12 and newer). No other
+# file calls find_package; scripts/install_deps.sh installs the packages.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# absl::status, absl::statusor, absl::synchronization, absl::strings, absl::flat_hash_map, ...
+find_package(absl CONFIG REQUIRED)
+# hwy::hwy
+find_package(hwy CONFIG REQUIRED)
+# nlohmann_json::nlohmann_json
+find_package(nlohmann_json CONFIG REQUIRED)
+# RocksDB::rocksdb-shared
+find_package(RocksDB CONFIG REQUIRED)
+# OpenMP::OpenMP_CXX; the package of faiss names this target, so OpenMP comes first.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+# faiss
+find_package(faiss CONFIG REQUIRED)
+
+if(NOT VECTABLE_CORE_ONLY)
+  # protobuf::libprotobuf, protobuf::protoc; the package has no CMake config, so module mode.
+  find_package(Protobuf MODULE REQUIRED)
+  # gRPC::grpc++, gRPC::grpc++_reflection, gRPC::grpc_cpp_plugin
+  find_package(gRPC CONFIG REQUIRED)
+  # fmt::fmt
+  find_package(fmt CONFIG REQUIRED)
+  # spdlog::spdlog
+  find_package(spdlog CONFIG REQUIRED)
+  # CLI11::CLI11
+  find_package(CLI11 CONFIG REQUIRED)
+  # FastFloat::fast_float
+  find_package(FastFloat CONFIG REQUIRED)
+  # ZLIB::ZLIB
+  find_package(ZLIB REQUIRED)
+endif()
+
+if(VECTABLE_TESTS)
+  # GTest::gtest, GTest::gtest_main, GTest::gmock
+  find_package(GTest CONFIG REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+
+if(VECTABLE_BENCH)
+  # benchmark::benchmark
+  find_package(benchmark CONFIG REQUIRED)
+endif()
