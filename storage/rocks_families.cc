@@ -1,0 +1,119 @@
+#include "storage/rocks_families.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_util.h"
+#include "storage/key_format.h"
+#include "storage/rocks_status.h"
+
+namespace vectable {
+
+TableFamilies::~TableFamilies() {
+  // Only frees memory and, for a dropped family, its files: nothing that can fail matters here.
+  db_.DestroyColumnFamilyHandle(rows_).PermitUncheckedError();
+  db_.DestroyColumnFamilyHandle(words_).PermitUncheckedError();
+}
+
+RocksFamilies::RocksFamilies(rocksdb::DB& db, const RocksOptions& options,
+                             const std::vector<rocksdb::ColumnFamilyHandle*>& handles)
+    : db_(db), options_(options) {
+  absl::MutexLock lock(&mu_);
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    if (handle->GetName() == rocksdb::kDefaultColumnFamilyName) {
+      main_ = handle;
+    } else if (handle->GetName() == kLogFamily) {
+      log_ = handle;
+    } else {
+      unclaimed_[handle->GetName()] = handle;
+    }
+  }
+}
+
+RocksFamilies::~RocksFamilies() {
+  absl::MutexLock lock(&mu_);
+  tables_.clear();
+  for (const auto& [name, handle] : unclaimed_) {
+    db_.DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  if (log_ != nullptr) db_.DestroyColumnFamilyHandle(log_).PermitUncheckedError();
+  if (main_ != nullptr) db_.DestroyColumnFamilyHandle(main_).PermitUncheckedError();
+}
+
+absl::StatusOr<std::shared_ptr<TableFamilies>> RocksFamilies::Find(uint32_t table_id) const {
+  absl::MutexLock lock(&mu_);
+  const auto found = tables_.find(table_id);
+  if (found == tables_.end()) {
+    return absl::NotFoundError(absl::StrCat("the store has no table with id ", table_id));
+  }
+  return found->second;
+}
+
+absl::Status RocksFamilies::Create(uint32_t table_id) {
+  rocksdb::ColumnFamilyHandle* rows = nullptr;
+  rocksdb::ColumnFamilyHandle* words = nullptr;
+  VT_RETURN_IF_ERROR(
+      FromRocks(db_.CreateColumnFamily(options_.Rows(), RowsFamilyName(table_id), &rows),
+                "making the rows family"));
+  if (absl::Status status =
+          FromRocks(db_.CreateColumnFamily(options_.Words(), WordsFamilyName(table_id), &words),
+                    "making the words family");
+      !status.ok()) {
+    IgnoreStatus(DropStray(rows), "the next open removes a family that no table names");
+    return status;
+  }
+  absl::MutexLock lock(&mu_);
+  tables_[table_id] = std::make_shared<TableFamilies>(db_, rows, words);
+  return absl::OkStatus();
+}
+
+absl::Status RocksFamilies::DropStray(rocksdb::ColumnFamilyHandle* handle) {
+  const absl::Status status =
+      FromRocks(db_.DropColumnFamily(handle), "dropping " + handle->GetName());
+  db_.DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  return status;
+}
+
+absl::Status RocksFamilies::Drop(uint32_t table_id) {
+  std::shared_ptr<TableFamilies> families;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto found = tables_.find(table_id);
+    if (found == tables_.end()) return absl::OkStatus();
+    families = std::move(found->second);
+    tables_.erase(found);
+  }
+  return FromRocks(db_.DropColumnFamilies({families->rows(), families->words()}),
+                   absl::StrCat("dropping the families of table id ", table_id));
+}
+
+absl::Status RocksFamilies::KeepOnly(const std::vector<uint32_t>& table_ids) {
+  Handles strays;
+  {
+    absl::MutexLock lock(&mu_);
+    for (const uint32_t id : table_ids) {
+      const auto rows = unclaimed_.extract(RowsFamilyName(id));
+      const auto words = unclaimed_.extract(WordsFamilyName(id));
+      if (rows.empty() || words.empty()) {
+        return absl::DataLossError(absl::StrCat("table id ", id, " lacks a column family"));
+      }
+      tables_[id] = std::make_shared<TableFamilies>(db_, rows.mapped(), words.mapped());
+    }
+    strays.swap(unclaimed_);
+  }
+  absl::Status status;
+  for (const auto& [name, handle] : strays) status.Update(DropStray(handle));
+  return status;
+}
+
+std::vector<rocksdb::ColumnFamilyHandle*> RocksFamilies::All() const {
+  absl::MutexLock lock(&mu_);
+  std::vector<rocksdb::ColumnFamilyHandle*> all = {main_, log_};
+  for (const auto& [id, families] : tables_) {
+    all.push_back(families->rows());
+    all.push_back(families->words());
+  }
+  return all;
+}
+
+}  // namespace vectable

@@ -1,0 +1,68 @@
+#include "storage/rocks_options.h"
+
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
+
+namespace vectable {
+namespace {
+
+constexpr uint64_t kMinBlobBytes = 1024;
+constexpr double kBloomBitsPerKey = 10;
+
+}  // namespace
+
+RocksOptions::RocksOptions(const RocksStoreOptions& options)
+    : options_(options), cache_(rocksdb::NewLRUCache(options.block_cache_bytes)) {}
+
+rocksdb::DBOptions RocksOptions::Database() const {
+  rocksdb::DBOptions db;
+  db.create_if_missing = true;
+  db.create_missing_column_families = true;
+  if (options_.env != nullptr) db.env = options_.env;
+  // Anything but a torn end of the log is damage, said at open: the default mode would drop what
+  // follows a flipped bit in silence.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.track_and_verify_wals_in_manifest = true;
+  db.db_write_buffer_size = options_.memtable_bytes;
+  db.max_total_wal_size = options_.max_wal_bytes;
+  db.max_background_jobs = 2;
+  db.bytes_per_sync = 1 << 20;
+  db.stats_dump_period_sec = 0;
+  db.keep_log_file_num = 4;
+  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions RocksOptions::Common() const {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache_;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
+  table.format_version = 5;
+  rocksdb::ColumnFamilyOptions family;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  family.write_buffer_size = options_.memtable_bytes / 4;
+  family.compression = rocksdb::kNoCompression;
+  return family;
+}
+
+rocksdb::ColumnFamilyOptions RocksOptions::Rows() const {
+  rocksdb::ColumnFamilyOptions family = Common();
+  family.enable_blob_files = true;
+  family.min_blob_size = kMinBlobBytes;
+  family.enable_blob_garbage_collection = true;
+  return family;
+}
+
+rocksdb::ColumnFamilyOptions RocksOptions::Words() const {
+  rocksdb::ColumnFamilyOptions family = Common();
+  family.compression = rocksdb::kLZ4Compression;
+  return family;
+}
+
+rocksdb::ColumnFamilyOptions RocksOptions::Family(const std::string& name) const {
+  if (name.ends_with(".rows")) return Rows();
+  if (name.ends_with(".words")) return Words();
+  return Common();
+}
+
+}  // namespace vectable
