@@ -1,0 +1,120 @@
+#include "index/segment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace vectable {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{2} << 20;  // of vectors: a huge page
+constexpr size_t kMinChunkRows = 16;
+constexpr size_t kMaxChunkRows = 8192;
+constexpr size_t kSegmentRows = size_t{1} << 17;
+constexpr size_t kSegmentBytes = size_t{1} << 30;  // of vectors, for very wide rows
+constexpr size_t kWordBlockBytes = size_t{64} << 10;
+
+size_t ChunkRows(size_t dimensions) {
+  return std::clamp(kChunkBytes / (dimensions * sizeof(float)), kMinChunkRows, kMaxChunkRows);
+}
+
+size_t SegmentRows(size_t dimensions) {
+  const size_t chunk_rows = ChunkRows(dimensions);
+  const size_t rows = std::min(kSegmentRows, kSegmentBytes / (dimensions * sizeof(float)));
+  return std::max<size_t>(rows / chunk_rows, 1) * chunk_rows;
+}
+
+uint64_t HashWord(std::string_view word) { return std::hash<std::string_view>()(word); }
+
+// Spreads consecutive ids (the finaliser of MurmurHash3).
+uint64_t HashRowId(uint64_t id) {
+  id = (id ^ id >> 33) * 0xff51afd7ed558ccdULL;
+  id = (id ^ id >> 33) * 0xc4ceb9fe1a85ec53ULL;
+  return id ^ id >> 33;
+}
+
+}  // namespace
+
+Segment::Segment(Metric metric, size_t dimensions)
+    : metric_(metric),
+      dimensions_(dimensions),
+      chunk_rows_(ChunkRows(dimensions)),
+      capacity_(SegmentRows(dimensions)),
+      chunks_(capacity_ / chunk_rows_),
+      by_word_(capacity_),
+      by_row_id_(capacity_) {}
+
+void Segment::Append(uint64_t row_id, std::string_view word, std::span<const float> vector) {
+  const size_t chunk_index = slots_ / chunk_rows_;
+  const size_t offset = slots_ % chunk_rows_;
+  if (chunks_[chunk_index] == nullptr) {
+    // A small table shall not cost a huge page.
+    chunks_[chunk_index] =
+        std::make_unique<Chunk>(metric_, dimensions_, chunk_rows_, chunk_index > 0);
+  }
+  Chunk& chunk = *chunks_[chunk_index];
+  const auto slot = static_cast<uint32_t>(slots_);
+  chunk.Append(offset, row_id, KeepWord(word), vector);
+  uint32_t previous_of_word = kNoSlot;
+  by_row_id_.Set(
+      HashRowId(row_id), slot, [&](uint32_t other) { return HoldsRowId(other, row_id); },
+      [&](uint32_t previous) {
+        // Both links are in place before either map leads to the slot.
+        previous_of_word =
+            by_word_.Find(HashWord(word), [&](uint32_t other) { return HoldsWord(other, word); });
+        chunk.set_previous(offset, previous_of_word, previous);
+      });
+  by_word_.Set(
+      HashWord(word), slot, [&](uint32_t other) { return HoldsWord(other, word); },
+      [](uint32_t /*previous*/) {});
+  ++slots_;
+}
+
+void Segment::MarkDead(size_t slot, uint64_t version) {
+  chunks_[slot / chunk_rows_]->MarkDead(slot % chunk_rows_, version);
+  ++dead_slots_;
+}
+
+uint32_t Segment::FindWord(std::string_view word, size_t slots, uint64_t version) const {
+  uint32_t slot =
+      by_word_.Find(HashWord(word), [&](uint32_t other) { return HoldsWord(other, word); });
+  while (slot != kNoSlot) {
+    const Chunk& holder = chunk_of(slot);
+    if (slot < slots && holder.IsLive(offset_of(slot), version)) return slot;
+    slot = holder.previous_of_word(offset_of(slot));
+  }
+  return kNoSlot;
+}
+
+uint32_t Segment::FindRowId(uint64_t row_id, size_t slots, uint64_t version) const {
+  uint32_t slot =
+      by_row_id_.Find(HashRowId(row_id), [&](uint32_t other) { return HoldsRowId(other, row_id); });
+  while (slot != kNoSlot) {
+    const Chunk& holder = chunk_of(slot);
+    if (slot < slots && holder.IsLive(offset_of(slot), version)) return slot;
+    slot = holder.previous_of_row_id(offset_of(slot));
+  }
+  return kNoSlot;
+}
+
+std::string_view Segment::KeepWord(std::string_view word) {
+  if (word.size() > word_room_.size()) {
+    const size_t bytes = std::max(kWordBlockBytes, word.size());
+    word_blocks_.push_back(std::make_unique<char[]>(bytes));
+    word_room_ = {word_blocks_.back().get(), bytes};
+  }
+  std::memcpy(word_room_.data(), word.data(), word.size());
+  const std::string_view kept(word_room_.data(), word.size());
+  word_room_ = word_room_.subspan(word.size());
+  return kept;
+}
+
+bool Segment::HoldsWord(uint32_t slot, std::string_view word) const {
+  return chunk_of(slot).word(offset_of(slot)) == word;
+}
+
+bool Segment::HoldsRowId(uint32_t slot, uint64_t row_id) const {
+  return chunk_of(slot).row_id(offset_of(slot)) == row_id;
+}
+
+}  // namespace vectable
