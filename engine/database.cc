@@ -1,0 +1,173 @@
+#include "engine/database.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/names.h"
+#include "common/status_util.h"
+#include "engine/near_words.h"
+#include "engine/row_codec.h"
+
+namespace vectable {
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Create(DatabaseParts parts) {
+  VT_ASSIGN_OR_RETURN(std::vector<TableRecord> records, parts.store->Tables());
+  std::sort(records.begin(), records.end(),
+            [](const TableRecord& a, const TableRecord& b) { return a.rows < b.rows; });
+  std::unique_ptr<Database> database(new Database(std::move(parts)));
+  for (TableRecord& record : records) {
+    const std::string name = record.name;
+    std::shared_ptr<Table> table = database->MakeTable(std::move(record));
+    {
+      absl::MutexLock lock(&database->mu_);
+      if (!database->tables_.emplace(name, table).second) {
+        return absl::DataLossError(
+            absl::StrCat("the catalogue has two tables named ", Quoted(name)));
+      }
+    }
+    database->loads_->Add(table);
+  }
+  return database;
+}
+
+Database::Database(DatabaseParts parts)
+    : parts_(std::move(parts)), loads_(std::make_unique<LoadQueue>([this](Table& table) {
+        ReportSearchable(table.Describe().spec.name, table.searchable());
+      })) {}
+
+Database::~Database() {
+  loads_.reset();
+  IgnoreStatus(parts_.store->Flush(), "the write-ahead log has all of it");
+  absl::MutexLock lock(&mu_);
+  tables_.clear();
+}
+
+std::shared_ptr<Table> Database::MakeTable(TableRecord record) {
+  return std::make_shared<Table>(
+      std::move(record), Table::Parts{*parts_.store, parts_.limits, *parts_.events, *parts_.backend,
+                                      parts_.on_mutation, [this](Table& table) {
+                                        ReportSearchable(table.Describe().spec.name, false);
+                                        loads_->Add(table.weak_from_this());
+                                      }});
+}
+
+void Database::ReportSearchable(const std::string& name, bool searchable) const {
+  if (parts_.on_searchable) parts_.on_searchable(name, searchable);
+}
+
+absl::Status Database::CheckNewTable(const TableSpec& spec) const {
+  VT_RETURN_IF_ERROR(CheckTableName(spec.name));
+  const std::string label = absl::StrCat("table ", Quoted(spec.name));
+  if (spec.dimensions == 0 || spec.dimensions > parts_.limits.max_dimensions) {
+    return absl::InvalidArgumentError(absl::StrCat(label, ": ", spec.dimensions,
+                                                   " dimensions; it must be 1 to ",
+                                                   parts_.limits.max_dimensions));
+  }
+  VT_RETURN_IF_ERROR(Annotate(CheckPrecision(spec.precision), label));
+  return Annotate(CheckDimensionNames(spec.dimension_names, spec.dimensions), label);
+}
+
+absl::StatusOr<TableDescription> Database::CreateTable(const TableSpec& spec) {
+  VT_RETURN_IF_ERROR(CheckNewTable(spec));
+  absl::MutexLock catalogue_lock(&catalogue_mu_);
+  {
+    absl::MutexLock lock(&mu_);
+    if (tables_.contains(spec.name)) {
+      return absl::AlreadyExistsError(absl::StrCat("table ", Quoted(spec.name), " exists already"));
+    }
+    if (tables_.size() >= parts_.limits.max_tables) {
+      return absl::ResourceExhaustedError(absl::StrCat("table ", Quoted(spec.name), ": there are ",
+                                                       tables_.size(), " tables; the limit is ",
+                                                       parts_.limits.max_tables));
+    }
+  }
+  TableRecord record;
+  record.name = spec.name;
+  record.dimensions = spec.dimensions;
+  record.precision = spec.precision;
+  record.metric = spec.metric;
+  record.dimension_names = spec.dimension_names;
+  record.created_unix_micros = absl::ToUnixMicros(absl::Now());
+  absl::StatusOr<TableRecord> created = parts_.store->CreateTable(std::move(record));
+  if (!created.ok()) return Annotate(created.status(), absl::StrCat("table ", Quoted(spec.name)));
+  const std::shared_ptr<Table> table = MakeTable(*std::move(created));
+  table->LoadIndex(std::atomic<bool>(false));  // nothing to read
+  {
+    absl::MutexLock lock(&mu_);
+    tables_[spec.name] = table;
+  }
+  ReportSearchable(spec.name, table->searchable());
+  return table->Describe();
+}
+
+absl::Status Database::NoSuchTable(std::string_view name) const {
+  NearWords near(name);
+  for (const auto& [other, table] : tables_) near.Offer(other);
+  return absl::NotFoundError(absl::StrCat("no table ", Quoted(name), near.Hint()));
+}
+
+absl::StatusOr<std::shared_ptr<Table>> Database::FindTable(std::string_view name) const {
+  absl::MutexLock lock(&mu_);
+  const auto found = tables_.find(name);
+  if (found == tables_.end()) return NoSuchTable(name);
+  return found->second;
+}
+
+std::vector<TableDescription> Database::ListTables() const {
+  std::vector<std::shared_ptr<Table>> tables;
+  {
+    absl::MutexLock lock(&mu_);
+    for (const auto& [name, table] : tables_) tables.push_back(table);
+  }
+  std::vector<TableDescription> descriptions;
+  for (const std::shared_ptr<Table>& table : tables) descriptions.push_back(table->Describe());
+  return descriptions;
+}
+
+absl::StatusOr<Database::RenameOutcome> Database::RenameTable(std::string_view name,
+                                                              std::string_view new_name,
+                                                              bool replace) {
+  VT_RETURN_IF_ERROR(CheckTableName(new_name));
+  absl::MutexLock catalogue_lock(&catalogue_mu_);
+  std::shared_ptr<Table> table;
+  std::shared_ptr<Table> other;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto found = tables_.find(name);
+    if (found == tables_.end()) return NoSuchTable(name);
+    table = found->second;
+    const auto taken = tables_.find(new_name);
+    if (taken != tables_.end()) other = taken->second;
+  }
+  if (table == other) return RenameOutcome{table->Describe(), false};
+  if (other != nullptr && !replace) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("table ", Quoted(new_name), " exists already; ask for it to be replaced"));
+  }
+  VT_RETURN_IF_ERROR(Annotate(table->Rename(std::string(new_name), other.get()),
+                              absl::StrCat("table ", Quoted(name))));
+  {
+    absl::MutexLock lock(&mu_);
+    tables_.erase(tables_.find(name));
+    tables_[std::string(new_name)] = table;
+  }
+  ReportSearchable(std::string(name), false);
+  ReportSearchable(std::string(new_name), table->searchable());
+  return RenameOutcome{table->Describe(), other != nullptr};
+}
+
+absl::StatusOr<uint64_t> Database::DropTable(std::string_view name) {
+  absl::MutexLock catalogue_lock(&catalogue_mu_);
+  VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindTable(name));
+  VT_RETURN_IF_ERROR(table->Drop());
+  {
+    absl::MutexLock lock(&mu_);
+    tables_.erase(tables_.find(name));
+  }
+  ReportSearchable(std::string(name), false);
+  return table->Describe().rows;
+}
+
+}  // namespace vectable

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "common/events.h"
+#include "common/limits.h"
+#include "engine/load_queue.h"
+#include "engine/table.h"
+#include "engine/types.h"
+#include "index/batch_backend.h"
+#include "storage/store.h"
+
+namespace vectable {
+
+// What a database is made of. `events` and `backend` must outlive it.
+struct DatabaseParts {
+  std::unique_ptr<Store> store;
+  Limits limits;
+  EventSink* events = nullptr;
+  const BatchBackend* backend = nullptr;
+  // Called when a table begins (true) or ceases (false: dropped, renamed away, index lost) to
+  // answer searches. Called from inner threads, to return soon; may be empty.
+  std::function<void(const std::string& table, bool searchable)> on_searchable;
+  // Called with each committed mutation of a table, in the table's order, from the thread that
+  // commits: what a replicated log would carry. May be empty.
+  std::function<void(const std::string& table, uint64_t sequence, const Mutation& mutation)>
+      on_mutation;
+};
+
+// All tables of one data directory. Thread-safe.
+class Database {
+ public:
+  struct RenameOutcome {
+    TableDescription table;
+    bool replaced = false;
+  };
+
+  // Takes the store's tables in and starts to load their indexes in the background, small tables
+  // first; doesn't wait for that. Errors are the store's.
+  static absl::StatusOr<std::unique_ptr<Database>> Create(DatabaseParts parts);
+
+  // Stops loading and writes what is in memory out. No call may be under way.
+  ~Database();
+
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // INVALID_ARGUMENT (name, dimensions, dimension names), ALREADY_EXISTS, RESOURCE_EXHAUSTED (too
+  // many tables), UNIMPLEMENTED (a precision other than fp32).
+  absl::StatusOr<TableDescription> CreateTable(const TableSpec& spec);
+
+  // The table, which stays usable after a drop as long as it is held (writes then fail). NOT_FOUND
+  // with near names.
+  absl::StatusOr<std::shared_ptr<Table>> FindTable(std::string_view name) const;
+
+  // All tables, by name.
+  std::vector<TableDescription> ListTables() const;
+
+  // Renames; with `replace` drops a table that has the new name in the same step. NOT_FOUND,
+  // INVALID_ARGUMENT, ALREADY_EXISTS.
+  absl::StatusOr<RenameOutcome> RenameTable(std::string_view name, std::string_view new_name,
+                                            bool replace);
+
+  // Drops the table and returns how many rows it held. NOT_FOUND.
+  absl::StatusOr<uint64_t> DropTable(std::string_view name);
+
+  const Limits& limits() const { return parts_.limits; }
+
+  // The device that proposes candidates: "cpu" or "gpu".
+  std::string_view device() const { return parts_.backend->device(); }
+
+ private:
+  explicit Database(DatabaseParts parts);
+
+  std::shared_ptr<Table> MakeTable(TableRecord record);
+  void ReportSearchable(const std::string& name, bool searchable) const;
+  absl::Status CheckNewTable(const TableSpec& spec) const;
+  absl::Status NoSuchTable(std::string_view name) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
+
+  const DatabaseParts parts_;
+  absl::Mutex catalogue_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // held through a create, rename or drop
+  mutable absl::Mutex mu_;                              // held for a look-up only
+  std::map<std::string, std::shared_ptr<Table>, std::less<>> tables_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<LoadQueue> loads_;
+};
+
+}  // namespace vectable

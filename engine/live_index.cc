@@ -1,0 +1,103 @@
+#include "engine/live_index.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "engine/row_codec.h"
+
+namespace vectable {
+namespace {
+
+constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
+
+}  // namespace
+
+std::unique_ptr<TableIndex> LiveIndex::MakeEmpty() const {
+  return std::make_unique<TableIndex>(metric_, dimensions_, backend_);
+}
+
+std::shared_ptr<const IndexSnapshot> LiveIndex::snapshot() const {
+  absl::MutexLock lock(&mu_);
+  return snapshot_;
+}
+
+absl::StatusOr<std::shared_ptr<const IndexSnapshot>> LiveIndex::WaitForSnapshot(
+    absl::Time deadline, const std::function<bool()>& cancelled,
+    const std::function<uint64_t()>& rows) const {
+  uint64_t progress = 0;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto settled = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) {
+      return snapshot_ != nullptr || !failure_.ok();
+    };
+    while (!mu_.AwaitWithDeadline(absl::Condition(&settled),
+                                  std::min(deadline, absl::Now() + kCancelPoll))) {
+      if (cancelled && cancelled()) return absl::CancelledError("the search was cancelled");
+      if (absl::Now() >= deadline) break;
+    }
+    if (snapshot_ != nullptr) return snapshot_;
+    if (!failure_.ok()) return failure_;
+    progress = progress_;
+  }
+  return absl::UnavailableError(
+      absl::StrCat("still loading: ", progress, " of ", rows(), " rows are indexed"));
+}
+
+uint64_t LiveIndex::indexed_rows() const {
+  absl::MutexLock lock(&mu_);
+  return snapshot_ != nullptr ? snapshot_->live_rows() : progress_;
+}
+
+void LiveIndex::SetProgress(uint64_t rows) {
+  absl::MutexLock lock(&mu_);
+  progress_ = rows;
+}
+
+void LiveIndex::Fail(const absl::Status& status) {
+  absl::MutexLock lock(&mu_);
+  failure_ = status;
+}
+
+void LiveIndex::Install(std::unique_ptr<TableIndex> index) {
+  index_ = std::move(index);
+  absl::MutexLock lock(&mu_);
+  snapshot_ = index_->snapshot();
+  failure_ = absl::OkStatus();
+}
+
+bool LiveIndex::Apply(std::span<const Commit> commits) {
+  if (index_ == nullptr || commits.empty()) return true;
+  try {
+    for (const Commit& commit : commits) {
+      for (const RowChange& change : commit.changes) {
+        if (commit.kind == RowChange::Kind::kErase) {
+          index_->Erase(change.row_id);
+          continue;
+        }
+        if (!DecodeVector(change.codes, dimensions_, scratch_).ok()) throw std::exception();
+        index_->Put(change.row_id, change.word, scratch_);
+      }
+    }
+    index_->Publish(commits.back().sequence);
+  } catch (const std::exception&) {
+    index_.reset();
+    absl::MutexLock lock(&mu_);
+    snapshot_.reset();
+    progress_ = 0;
+    return false;
+  }
+  std::shared_ptr<const IndexSnapshot> published = index_->snapshot();
+  absl::MutexLock lock(&mu_);
+  snapshot_.swap(published);
+  return true;
+}
+
+uint64_t LiveIndex::taken_in() const {
+  absl::MutexLock lock(&mu_);
+  return snapshot_ != nullptr ? snapshot_->sequence() : 0;
+}
+
+}  // namespace vectable

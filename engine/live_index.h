@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "index/table_index.h"
+#include "storage/store.h"
+
+namespace vectable {
+
+// The index of a table as searches see it: absent while it is loaded, then there, perhaps lost
+// again. Thread-safe, but the writer's calls (Install, Apply) come one at a time, in the table's
+// order.
+class LiveIndex {
+ public:
+  LiveIndex(Metric metric, uint32_t dimensions, const BatchBackend& backend)
+      : metric_(metric), dimensions_(dimensions), backend_(backend) {}
+
+  // An empty index to fill.
+  std::unique_ptr<TableIndex> MakeEmpty() const;
+
+  // Readers' part.
+
+  // The last published state, or null while there is none.
+  std::shared_ptr<const IndexSnapshot> snapshot() const;
+
+  // Waits for a state until `deadline`: UNAVAILABLE with the progress (of `rows`, now), CANCELLED
+  // when `cancelled` (may be empty) says so, or why loading failed.
+  absl::StatusOr<std::shared_ptr<const IndexSnapshot>> WaitForSnapshot(
+      absl::Time deadline, const std::function<bool()>& cancelled,
+      const std::function<uint64_t()>& rows) const;
+
+  // Rows taken in so far.
+  uint64_t indexed_rows() const;
+
+  // Loader's part.
+
+  void SetProgress(uint64_t rows);
+  // Searches get this error from now on.
+  void Fail(const absl::Status& status);
+
+  // Writer's part.
+
+  // Searches are answered by this index from now on; it is published.
+  void Install(std::unique_ptr<TableIndex> index);
+
+  // Takes commits in and publishes them. False when there is an index and it failed; then it is
+  // gone and must be loaded again. True when there is none yet: the loader will read the log.
+  bool Apply(std::span<const Commit> commits);
+
+  // The sequence up to which the index holds everything; 0 while there is none.
+  uint64_t taken_in() const;
+
+ private:
+  const Metric metric_;
+  const uint32_t dimensions_;
+  const BatchBackend& backend_;
+
+  std::unique_ptr<TableIndex> index_;  // the writer's
+  std::vector<float> scratch_;         // the writer's
+
+  mutable absl::Mutex mu_;
+  std::shared_ptr<const IndexSnapshot> snapshot_ ABSL_GUARDED_BY(mu_);
+  uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace vectable

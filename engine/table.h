@@ -1,0 +1,141 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/events.h"
+#include "common/limits.h"
+#include "engine/live_index.h"
+#include "engine/table_writer.h"
+#include "engine/types.h"
+#include "index/batch_backend.h"
+#include "storage/mutation.h"
+#include "storage/store.h"
+
+namespace vectable {
+
+// Lists rows in order, as of the moment it was made. Not thread-safe; must end before its database
+// does.
+class RowScan {
+ public:
+  // `cursor` gives the rows.
+  RowScan(std::unique_ptr<RowCursor> cursor, bool include_vectors)
+      : cursor_(std::move(cursor)), include_vectors_(include_vectors) {}
+
+  // The next row (its vector empty where the scan leaves them out), or nothing at the end.
+  absl::StatusOr<std::optional<RowValue>> Next();
+
+ private:
+  const std::unique_ptr<RowCursor> cursor_;
+  const bool include_vectors_;
+};
+
+// One table: its rows in the store, its index, and the order of steps between them.
+//
+// A write is validated, waits for its turn, gets the table's next sequence number, is committed to
+// the store (together with others that wait) and then applied to the index; when it returns, it is
+// durable and the next search sees it. Thread-safe. Searches never wait for writes or the disk.
+class Table : public std::enable_shared_from_this<Table> {
+ public:
+  // What a table works with; all of it outlives the table.
+  struct Parts {
+    Store& store;
+    const Limits& limits;
+    EventSink& events;
+    const BatchBackend& backend;
+    // Called with each committed mutation, in order; may be empty.
+    std::function<void(const std::string& name, uint64_t sequence, const Mutation& mutation)>
+        on_mutation;
+    // Called when the index is lost and LoadIndex must be called again, from a thread of its own.
+    std::function<void(Table& table)> on_index_lost;
+  };
+
+  // Made by Database. Writes and reads work at once, searches after LoadIndex.
+  Table(TableRecord record, Parts parts);
+
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  // Fills the index from the store, then takes in what was written meanwhile. Ends early, without
+  // an index, when `stop` is set. A failure is reported and becomes the answer of every search.
+  void LoadIndex(const std::atomic<bool>& stop);
+
+  TableDescription Describe() const;
+
+  // Whether a search would be answered at once.
+  bool searchable() const { return index_.snapshot() != nullptr; }
+
+  // Writes all rows or none. Errors name the row's place and word: INVALID_ARGUMENT (empty batch,
+  // bad word or vector, word or id twice), ALREADY_EXISTS (insert-only; id in use), NOT_FOUND
+  // (update-only; table dropped), RESOURCE_EXHAUSTED (table full).
+  absl::StatusOr<UpsertOutcome> Upsert(std::span<const RowInput> rows, UpsertMode mode);
+
+  // As Upsert, but leaves bad rows out, reports them, and writes the others in one mutation.
+  absl::StatusOr<UpsertOutcome> UpsertSkippingBad(std::span<const RowInput> rows, UpsertMode mode);
+
+  // Deletes the rows that are there and reports unknown keys; a key given twice counts once.
+  // INVALID_ARGUMENT for no keys or too many.
+  absl::StatusOr<DeleteOutcome> Delete(const RowKeys& keys);
+
+  // Reads rows, all from one moment. INVALID_ARGUMENT for no keys or too many.
+  absl::StatusOr<GetOutcome> Get(const RowKeys& keys) const;
+
+  // Lists rows in the range's order. INVALID_ARGUMENT for an id range whose end is before its
+  // begin.
+  absl::StatusOr<std::unique_ptr<RowScan>> Scan(const ScanRange& range, bool include_vectors) const;
+
+  // Answers every query on one snapshot; a query's own error is in its outcome. While the table
+  // loads it waits until the deadline: UNAVAILABLE. INVALID_ARGUMENT for k, the number of queries
+  // or min_score out of range; DEADLINE_EXCEEDED or CANCELLED when stopped on the way;
+  // RESOURCE_EXHAUSTED above options.max_hits.
+  absl::StatusOr<SearchOutcome> Nearest(std::span<const QueryTarget> queries,
+                                        const SearchOptions& options) const;
+
+  // Compares two rows or vectors. Reads the store, so it works while the table loads.
+  absl::StatusOr<SimilarityOutcome> Similarity(const QueryTarget& a, const QueryTarget& b) const;
+
+  // Applies a mutation that has its sequence number already: the step that every write ends in, and
+  // what replays a recorded log. Does nothing (OK) for a sequence applied before;
+  // FAILED_PRECONDITION for one that would leave a gap.
+  absl::Status Apply(uint64_t sequence, const Mutation& mutation);
+
+ private:
+  friend class Database;
+
+  // Database's part, under its catalogue lock. Rename also drops `replaced`, if given, in the same
+  // step.
+  absl::Status Rename(const std::string& new_name, Table* replaced);
+  absl::Status Drop();
+
+  std::string Label() const;  // "table 'glove'"
+  absl::StatusOr<UpsertOutcome> WriteRows(std::span<const RowInput> rows, UpsertMode mode,
+                                          bool skip_bad);
+  absl::StatusOr<std::vector<std::optional<StoredRow>>> ReadRows(const RowKeys& keys) const;
+  // The vector that a target of Similarity means.
+  absl::StatusOr<std::vector<float>> VectorOf(const QueryTarget& target) const;
+  absl::Status UnknownWord(std::string_view word) const;
+
+  // Loading.
+  absl::Status TryLoadIndex(const std::atomic<bool>& stop);
+  absl::StatusOr<uint64_t> LoadRows(TableIndex& index, const std::atomic<bool>& stop);
+  // Takes in log entries after `sequence`, at most `rounds` reads of them; the sequence then
+  // reached.
+  absl::StatusOr<uint64_t> CatchUp(TableIndex& index, uint64_t sequence, size_t rounds) const;
+  absl::Status TakeIn(TableIndex& index, const LogEntry& entry) const;
+
+  const Parts parts_;
+  const uint32_t table_id_;
+  const TableSpec shape_;  // without the name, which may change
+  LiveIndex index_;
+  TableWriter writer_;
+};
+
+}  // namespace vectable

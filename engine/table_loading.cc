@@ -1,0 +1,122 @@
+// The part of Table that fills its index.
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "common/status_util.h"
+#include "engine/row_codec.h"
+#include "engine/table.h"
+
+namespace vectable {
+namespace {
+
+constexpr uint64_t kRowsPerStep = 4096;         // between looks at the stop flag
+constexpr uint64_t kRowsPerReport = 1'000'000;  // between lines of progress
+constexpr size_t kLogEntriesPerRead = 256;
+constexpr size_t kRoundsBesideWriters = 1000;  // before writers are held up
+
+}  // namespace
+
+void Table::LoadIndex(const std::atomic<bool>& stop) {
+  absl::Status status;
+  try {
+    status = TryLoadIndex(stop);
+  } catch (const std::exception& error) {
+    status = absl::ResourceExhaustedError(absl::StrCat("loading the index: ", error.what()));
+  }
+  if (status.ok() || stop || writer_.retired()) return;
+  index_.Fail(status);
+  parts_.events.Report(EventSink::Level::kError, Annotate(status, Label()).ToString());
+}
+
+absl::Status Table::TryLoadIndex(const std::atomic<bool>& stop) {
+  const absl::Time start = absl::Now();
+  std::unique_ptr<TableIndex> index = index_.MakeEmpty();
+  VT_ASSIGN_OR_RETURN(uint64_t sequence, LoadRows(*index, stop));
+  if (stop) return absl::OkStatus();
+  VT_ASSIGN_OR_RETURN(sequence, CatchUp(*index, sequence, kRoundsBesideWriters));
+  absl::Status status;
+  writer_.RunExclusive([&](TableRecord& record) {
+    absl::StatusOr<uint64_t> reached = CatchUp(*index, sequence, SIZE_MAX);
+    status = reached.status();
+    if (!status.ok()) return;
+    index->Publish(record.applied_sequence);
+    if (index->snapshot()->live_rows() != record.rows) {
+      status = absl::DataLossError(absl::StrCat("the store holds ", index->snapshot()->live_rows(),
+                                                " rows, its catalogue says ", record.rows));
+      return;
+    }
+    index_.Install(std::move(index));
+  });
+  VT_RETURN_IF_ERROR(status);
+  const uint64_t rows = index_.indexed_rows();
+  if (rows > 0) {
+    parts_.events.Report(EventSink::Level::kInfo,
+                         absl::StrFormat("%s: %d rows searchable after %.2f s", Label(), rows,
+                                         absl::ToDoubleSeconds(absl::Now() - start)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> Table::LoadRows(TableIndex& index, const std::atomic<bool>& stop) {
+  VT_ASSIGN_OR_RETURN(const std::unique_ptr<RowCursor> cursor,
+                      parts_.store.ScanRows(table_id_, 0, std::nullopt));
+  std::vector<float> vector;
+  uint64_t rows = 0;
+  while (true) {
+    VT_ASSIGN_OR_RETURN(const bool more, cursor->Next());
+    if (!more) break;
+    const RowView row = cursor->row();
+    VT_RETURN_IF_ERROR(Annotate(DecodeVector(row.codes, shape_.dimensions, vector),
+                                absl::StrCat("row id ", row.row_id)));
+    index.Put(row.row_id, row.word, vector);
+    if (++rows % kRowsPerStep != 0) continue;
+    index_.SetProgress(rows);
+    if (stop) break;
+    if (rows % kRowsPerReport < kRowsPerStep) {
+      parts_.events.Report(
+          EventSink::Level::kInfo,
+          absl::StrCat(Label(), ": ", rows, " of ", cursor->table().rows, " rows loaded"));
+    }
+  }
+  return cursor->table().applied_sequence;
+}
+
+absl::StatusOr<uint64_t> Table::CatchUp(TableIndex& index, uint64_t sequence, size_t rounds) const {
+  for (; rounds > 0; --rounds) {
+    VT_ASSIGN_OR_RETURN(const std::vector<LogEntry> entries,
+                        parts_.store.ReadLog(table_id_, sequence, kLogEntriesPerRead));
+    if (entries.empty()) break;
+    for (const LogEntry& entry : entries) {
+      if (entry.sequence != sequence + 1) {
+        return absl::DataLossError(
+            absl::StrCat("the log goes from mutation ", sequence, " to ", entry.sequence));
+      }
+      VT_RETURN_IF_ERROR(TakeIn(index, entry));
+      sequence = entry.sequence;
+    }
+  }
+  return sequence;
+}
+
+absl::Status Table::TakeIn(TableIndex& index, const LogEntry& entry) const {
+  // The rows as they are now: what came after this entry is taken in again when its own entry
+  // comes.
+  using Rows = std::vector<std::optional<StoredRow>>;
+  VT_ASSIGN_OR_RETURN(const Rows rows, parts_.store.GetByRowIds(table_id_, entry.row_ids));
+  std::vector<float> vector;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i]) {
+      index.Erase(entry.row_ids[i]);
+      continue;
+    }
+    VT_RETURN_IF_ERROR(DecodeVector(rows[i]->codes, shape_.dimensions, vector));
+    index.Put(rows[i]->row_id, rows[i]->word, vector);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace vectable
