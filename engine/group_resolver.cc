@@ -114,13 +114,16 @@ absl::Status GroupResolver::CheckRoom(const Mutation& mutation, const RowIds& kn
                                                      " more; the limit is ", limits_.max_rows));
   }
   uint64_t next = after_.next_row_id;
+  uint64_t given = 0;  // ids that aren't explicit
   for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i]) continue;
     const std::optional<uint64_t> row_id = ExplicitId(mutation, i);
-    if (!known[i] && row_id) next = std::max(next, *row_id + 1);
+    next = row_id ? std::max(next, *row_id + 1) : next;
+    given += row_id ? 0 : 1;
   }
-  if (next > kMaxRowId + 1 - inserted) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("row ids are used up: the next is ", next, ", the greatest ", kMaxRowId));
+  if (next > kMaxRowId + 1 - given) {
+    return absl::ResourceExhaustedError(absl::StrCat("row ids are used up: the next is ", next,
+                                                     ", the greatest ", kMaxRowId));
   }
   return absl::OkStatus();
 }

@@ -213,7 +213,26 @@ absl::StatusOr<std::unique_ptr<RowScan>> Table::Scan(const ScanRange& range,
   return std::make_unique<RowScan>(*std::move(cursor), include_vectors);
 }
 
+absl::Status Table::CheckMutation(const Mutation& mutation) const {
+  if (mutation.kind != Mutation::Kind::kUpsert) return absl::OkStatus();
+  const size_t row_bytes = mutation.words.empty() ? 0 : mutation.codes.size() / mutation.words.size();
+  if (row_bytes * mutation.words.size() != mutation.codes.size() ||
+      (!mutation.explicit_ids.empty() && mutation.explicit_ids.size() != mutation.words.size())) {
+    return absl::InvalidArgumentError("the mutation's parts have different lengths");
+  }
+  BatchChecker checker(shape_, parts_.limits);
+  std::vector<float> vector;
+  for (size_t i = 0; i < mutation.words.size(); ++i) {
+    VT_RETURN_IF_ERROR(DecodeVector(mutation.CodesOf(i), shape_.dimensions, vector));
+    const std::optional<uint64_t> row_id =
+        mutation.explicit_ids.empty() ? std::nullopt : mutation.explicit_ids[i];
+    VT_RETURN_IF_ERROR(checker.Check(i, {mutation.words[i], vector, row_id}));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Table::Apply(uint64_t sequence, const Mutation& mutation) {
+  VT_RETURN_IF_ERROR(Annotate(CheckMutation(mutation), Label()));
   return Annotate(writer_.Apply(sequence, mutation), Label());
 }
 

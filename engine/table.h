@@ -122,6 +122,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // The vector that a target of Similarity means.
   absl::StatusOr<std::vector<float>> VectorOf(const QueryTarget& target) const;
   absl::Status UnknownWord(std::string_view word) const;
+  // Whether a mutation from outside has the table's shape and good rows.
+  absl::Status CheckMutation(const Mutation& mutation) const;
 
   // Loading.
   absl::Status TryLoadIndex(const std::atomic<bool>& stop);
