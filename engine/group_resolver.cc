@@ -58,12 +58,14 @@ absl::StatusOr<GroupResolver::RowIds> GroupResolver::CheckRows(
   RowIds kept_ids;
   std::vector<size_t> kept;
   for (size_t i = 0; i < mutation.words.size(); ++i) {
-    const absl::Status status =
-        Annotate(CheckRow(mutation, i, known[i]), RowLabel(i, mutation.words[i]));
+    absl::Status status = CheckRow(mutation, i, known[i]);
     if (status.ok()) {
       kept.push_back(i);
       kept_ids.push_back(known[i]);
-    } else if (skip_bad) {
+      continue;
+    }
+    status = Annotate(status, RowLabel(i, mutation.words[i]));
+    if (skip_bad) {
       rejected.push_back({i, status});
     } else {
       return status;

@@ -14,7 +14,8 @@ std::string RowLabel(size_t index, std::string_view word) {
 }
 
 absl::Status BatchChecker::Check(size_t index, const RowInput& row) {
-  return Annotate(CheckUnlabelled(row), RowLabel(index, row.word));
+  const absl::Status status = CheckUnlabelled(row);
+  return status.ok() ? status : Annotate(status, RowLabel(index, row.word));
 }
 
 absl::Status BatchChecker::CheckUnlabelled(const RowInput& row) {

@@ -14,7 +14,7 @@ namespace vectable {
 namespace {
 
 constexpr uint64_t kRowsPerStep = 4096;         // between looks at the stop flag
-constexpr uint64_t kRowsPerReport = 1'000'000;  // between lines of progress
+constexpr absl::Duration kReportInterval = absl::Seconds(2);
 constexpr size_t kLogEntriesPerRead = 256;
 constexpr size_t kRoundsBesideWriters = 1000;  // before writers are held up
 
@@ -66,6 +66,7 @@ absl::StatusOr<uint64_t> Table::LoadRows(TableIndex& index, const std::atomic<bo
                       parts_.store.ScanRows(table_id_, 0, std::nullopt));
   std::vector<float> vector;
   uint64_t rows = 0;
+  absl::Time next_report = absl::Now() + kReportInterval;
   while (true) {
     VT_ASSIGN_OR_RETURN(const bool more, cursor->Next());
     if (!more) break;
@@ -76,11 +77,11 @@ absl::StatusOr<uint64_t> Table::LoadRows(TableIndex& index, const std::atomic<bo
     if (++rows % kRowsPerStep != 0) continue;
     index_.SetProgress(rows);
     if (stop) break;
-    if (rows % kRowsPerReport < kRowsPerStep) {
-      parts_.events.Report(
-          EventSink::Level::kInfo,
-          absl::StrCat(Label(), ": ", rows, " of ", cursor->table().rows, " rows loaded"));
-    }
+    if (absl::Now() < next_report) continue;
+    next_report += kReportInterval;
+    parts_.events.Report(
+        EventSink::Level::kInfo,
+        absl::StrCat(Label(), ": ", rows, " of ", cursor->table().rows, " rows loaded"));
   }
   return cursor->table().applied_sequence;
 }

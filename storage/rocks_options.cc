@@ -56,6 +56,9 @@ rocksdb::ColumnFamilyOptions RocksOptions::Rows() const {
 rocksdb::ColumnFamilyOptions RocksOptions::Words() const {
   rocksdb::ColumnFamilyOptions family = Common();
   family.compression = rocksdb::kLZ4Compression;
+  // Most words of an import are new: a filter says so without a walk through the memtable.
+  family.memtable_whole_key_filtering = true;
+  family.memtable_prefix_bloom_size_ratio = 0.05;
   return family;
 }
 
