@@ -139,7 +139,6 @@ Done. To go on, start a server that keeps its data, and use it from another term
 
   $vectable import tests/data/glove-10k.100d.txt.gz --table glove
   $vectable nearest glove king queen
-  $vectable nearest glove --plus king woman --minus man
   $vectable size glove
   $vectable --help
 NEXT
