@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "client/cli/context.h"
+
+namespace vectable {
+
+// Each adds commands to `app`, whose parse sets context.command. The context must outlive the parse
+// and the run of the command.
+void AddTableCommands(CLI::App& app,
+                      CliContext& context);  // table create, list, show, rename, drop
+void AddImportCommand(CLI::App& app, CliContext& context);   // import
+void AddPutCommand(CLI::App& app, CliContext& context);      // put
+void AddRowCommands(CLI::App& app, CliContext& context);     // get, delete, words
+void AddSearchCommands(CLI::App& app, CliContext& context);  // nearest, similarity
+void AddSizeCommand(CLI::App& app, CliContext& context);     // size
+void AddInfoCommand(CLI::App& app, CliContext& context);     // info
+
+// Names that --precision and --metric accept.
+std::vector<std::string> PrecisionNames();
+std::vector<std::string> MetricNames();
+
+}  // namespace vectable

@@ -1,0 +1,129 @@
+#include "client/cli/json_output.h"
+
+#include <fast_float/fast_float.h>
+
+#include "client/cli/display.h"
+#include "client/proto_names.h"
+
+namespace vectable {
+namespace {
+
+// The double with the same short text as `value`, which the JSON library then prints.
+double ShortDouble(float value) {
+  const std::string text = ShortFloat(value);
+  double result = 0;
+  fast_float::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+Json NameOrNull(std::string_view name) {
+  return name.empty() ? Json(nullptr) : Json(std::string(name));
+}
+
+Json HitJson(const v1::Hit& hit, bool with_vector) {
+  Json json = {{"word", hit.word()}, {"row_id", hit.row_id()}, {"score", hit.score()}};
+  if (hit.has_distance()) json["distance"] = hit.distance();
+  if (with_vector) json["vector"] = VectorJson(hit.vector());
+  return json;
+}
+
+Json ResultJson(const v1::QueryResult& result, const QueryLabel& label, bool exact,
+                bool with_vectors) {
+  Json hits = Json::array();
+  for (const v1::Hit& hit : result.hits()) hits.push_back(HitJson(hit, with_vectors));
+  Json json;
+  json["query"] = label.word ? Json(*label.word) : Json(nullptr);
+  json["query_row_id"] = label.row_id ? Json(*label.row_id) : Json(nullptr);
+  json["hits"] = std::move(hits);
+  json["exact"] = exact;
+  json["error"] = result.code() == 0 ? Json(nullptr) : Json(result.error());
+  json["short_reason"] = NameOrNull(NameOf(result.short_reason()));
+  json["rows_searched"] = result.rows_searched();
+  return json;
+}
+
+}  // namespace
+
+Json VectorJson(const v1::Vector& vector) {
+  Json json = Json::array();
+  for (const float value : vector.values()) json.push_back(ShortDouble(value));
+  return json;
+}
+
+Json TableJson(const v1::Table& table) {
+  Json json;
+  json["name"] = table.name();
+  json["dimensions"] = table.dimensions();
+  json["precision"] = std::string(NameOf(table.precision()));
+  json["metric"] = std::string(NameOf(table.metric()));
+  json["rows"] = table.rows();
+  json["parameters"] = table.parameters();
+  json["dimension_names"] = Json::array();
+  for (const std::string& name : table.dimension_names()) json["dimension_names"].push_back(name);
+  json["next_row_id"] = table.next_row_id();
+  json["searchable"] = table.searchable();
+  json["indexed_rows"] = table.indexed_rows();
+  json["applied_sequence"] = table.applied_sequence();
+  json["created_unix_micros"] = table.created_unix_micros();
+  return json;
+}
+
+Json RowJson(const v1::Row& row, bool with_vector) {
+  Json json = {{"word", row.word()}, {"row_id", row.row_id()}};
+  if (with_vector) json["vector"] = VectorJson(row.vector());
+  return json;
+}
+
+Json NearestJson(const v1::NearestResponse& response, const std::vector<QueryLabel>& labels,
+                 bool with_vectors) {
+  const bool exact = response.method() == v1::SEARCH_METHOD_EXACT;
+  Json results = Json::array();
+  for (int i = 0; i < response.results_size(); ++i) {
+    const size_t at = static_cast<size_t>(i);
+    const QueryLabel label = at < labels.size() ? labels[at] : QueryLabel();
+    results.push_back(ResultJson(response.results(i), label, exact, with_vectors));
+  }
+  Json json;
+  json["results"] = std::move(results);
+  json["method"] = std::string(NameOf(response.method()));
+  json["device"] = response.device();
+  json["precision"] = std::string(NameOf(response.precision()));
+  json["engine_micros"] = response.engine_micros();
+  json["sequence"] = response.sequence();
+  return json;
+}
+
+Json ReportJson(const v1::ReportTableResponse& report) {
+  Json json;
+  json["name"] = report.table();
+  json["rows"] = report.rows();
+  json["dimensions"] = report.dimensions();
+  json["parameters"] = report.parameters();
+  json["precision"] = std::string(NameOf(report.precision()));
+  json["nominal_bytes"] = Json::object();
+  for (const v1::PrecisionBytes& bytes : report.bytes()) {
+    json["nominal_bytes"][std::string(NameOf(bytes.precision()))] = bytes.nominal_bytes();
+  }
+  json["measured"] = Json::object();
+  return json;
+}
+
+Json ServerInfoJson(const v1::GetServerInfoResponse& info, const std::string& server) {
+  Json json;
+  json["server"] = server;
+  json["version"] = info.version();
+  json["uptime_seconds"] = info.uptime_seconds();
+  json["tables"] = info.tables();
+  json["sync"] = info.sync();
+  json["storage_format"] = info.storage_format();
+  json["device"] = info.device();
+  json["limits"] = Json::object();
+  for (const v1::LimitInfo& limit : info.limits()) json["limits"][limit.name()] = limit.value();
+  return json;
+}
+
+void WriteJson(std::ostream& out, const Json& json) {
+  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+}  // namespace vectable

@@ -1,0 +1,62 @@
+#include "client/cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sizing/footprint.h"
+
+namespace vectable {
+namespace {
+
+constexpr absl::Duration kRedraw = absl::Milliseconds(200);
+constexpr absl::Duration kPlainLine = absl::Seconds(10);
+
+std::string TimeText(double seconds) {
+  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  if (whole < 100) return fmt::format("{} s", whole);
+  if (whole < 6000) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace
+
+std::string ProgressText(const ProgressState& state) {
+  const double seconds = std::max(absl::ToDoubleSeconds(state.elapsed), 1e-3);
+  const double rate = static_cast<double>(state.rows) / seconds;
+  std::string text = fmt::format("{} rows, {} rows/s", WithThousands(state.rows),
+                                 WithThousands(static_cast<uint64_t>(rate)));
+  if (!state.total_bytes || *state.total_bytes == 0 || state.bytes == 0) return text;
+  const double done =
+      std::min(1.0, static_cast<double>(state.bytes) / static_cast<double>(*state.total_bytes));
+  return text + fmt::format(", {:.0f} %, {} left", done * 100, TimeText(seconds / done - seconds));
+}
+
+Progress::Progress(std::ostream& err, bool terminal, std::optional<uint64_t> total_bytes)
+    : err_(err),
+      terminal_(terminal),
+      total_bytes_(total_bytes),
+      next_(start_ + (terminal ? kRedraw : kPlainLine)) {}
+
+Progress::~Progress() { Clear(); }
+
+void Progress::Clear() {
+  if (!drawn_) return;
+  err_ << "\r\x1b[K" << std::flush;
+  drawn_ = false;
+}
+
+void Progress::Update(uint64_t rows, uint64_t bytes) {
+  const absl::Time now = absl::Now();
+  if (now < next_) return;
+  next_ = now + (terminal_ ? kRedraw : kPlainLine);
+  const std::string text = ProgressText({rows, bytes, total_bytes_, now - start_});
+  if (terminal_) {
+    err_ << "\r" << text << "\x1b[K" << std::flush;
+    drawn_ = true;
+  } else {
+    err_ << text << "\n" << std::flush;
+  }
+}
+
+}  // namespace vectable

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace vectable {
+
+// What is known of a long work at one moment.
+struct ProgressState {
+  uint64_t rows = 0;
+  uint64_t bytes = 0;                   // of the file
+  std::optional<uint64_t> total_bytes;  // unknown for a pipe
+  absl::Duration elapsed;
+};
+
+// "12,345 rows, 45,000 rows/s, 37 %, 12 s left"; the last two only when the size is known.
+std::string ProgressText(const ProgressState& state);
+
+// Shows the progress of a long work: one line that is redrawn on a terminal, a line now and then
+// elsewhere. Not thread-safe.
+class Progress {
+ public:
+  // `err` must outlive the object.
+  Progress(std::ostream& err, bool terminal, std::optional<uint64_t> total_bytes);
+  // Clears the line.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Whether it is worth a look at the clock; cheap enough to ask for every row.
+  bool Due() { return ++calls_ % 512 == 0; }
+  // Shows the progress, unless it was shown a moment ago.
+  void Update(uint64_t rows, uint64_t bytes);
+  // Makes room for another line on the same terminal; the next Update draws anew.
+  void Clear();
+  absl::Duration elapsed() const { return absl::Now() - start_; }
+
+ private:
+  std::ostream& err_;
+  const bool terminal_;
+  const std::optional<uint64_t> total_bytes_;
+  const absl::Time start_ = absl::Now();
+  absl::Time next_;
+  uint64_t calls_ = 0;
+  bool drawn_ = false;
+};
+
+}  // namespace vectable

@@ -1,0 +1,114 @@
+#include "client/client.h"
+
+#include <charconv>
+#include <utility>
+
+#include "client/client_impl.h"
+#include "client/request_parts.h"
+#include "common/limits.h"
+#include "common/names.h"
+
+namespace vectable {
+namespace {
+
+absl::Status CheckAddress(const std::string& server) {
+  if (server.starts_with("unix:")) return absl::OkStatus();
+  const size_t colon = server.rfind(':');
+  unsigned port = 0;
+  if (colon != std::string::npos && colon > 0) {
+    const char* end = server.data() + server.size();
+    const auto [stop, error] = std::from_chars(server.data() + colon + 1, end, port);
+    if (error == std::errc() && stop == end && port >= 1 && port <= 65535) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("bad server address {} (expected HOST:PORT)", Quoted(server)));
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+
+const ClientOptions& Client::options() const { return impl_->options; }
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options) {
+  VT_RETURN_IF_ERROR(CheckAddress(options.server));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // no back-off left by an earlier try
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  const std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+  const auto deadline = absl::ToChronoTime(absl::Now() + options.connect_timeout);
+  if (!channel->WaitForConnected(deadline)) {
+    return absl::UnavailableError(
+        fmt::format("no server answers at {} (is vectable-server running? --server or "
+                    "VECTABLE_SERVER names another address)",
+                    options.server));
+  }
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(options, channel)));
+}
+
+absl::StatusOr<v1::Table> Client::CreateTable(const v1::CreateTableRequest& request) {
+  VT_RETURN_IF_ERROR(CheckText("table name", request.name()));
+  for (const std::string& name : request.dimension_names()) {
+    VT_RETURN_IF_ERROR(CheckText("dimension name", name));
+  }
+  VT_ASSIGN_OR_RETURN(v1::CreateTableResponse reply,
+                      impl_->Call(impl_->tables, &v1::TableService::Stub::CreateTable, request));
+  return std::move(*reply.mutable_table());
+}
+
+absl::StatusOr<v1::Table> Client::GetTable(const std::string& name) {
+  VT_RETURN_IF_ERROR(CheckText("table name", name));
+  v1::GetTableRequest request;
+  request.set_name(name);
+  VT_ASSIGN_OR_RETURN(v1::GetTableResponse reply,
+                      impl_->Call(impl_->tables, &v1::TableService::Stub::GetTable, request));
+  return std::move(*reply.mutable_table());
+}
+
+absl::StatusOr<std::vector<v1::Table>> Client::ListTables() {
+  VT_ASSIGN_OR_RETURN(
+      v1::ListTablesResponse reply,
+      impl_->Call(impl_->tables, &v1::TableService::Stub::ListTables, v1::ListTablesRequest()));
+  return std::vector<v1::Table>(std::make_move_iterator(reply.mutable_tables()->begin()),
+                                std::make_move_iterator(reply.mutable_tables()->end()));
+}
+
+absl::StatusOr<v1::RenameTableResponse> Client::RenameTable(const std::string& name,
+                                                            const std::string& new_name,
+                                                            bool replace) {
+  VT_RETURN_IF_ERROR(CheckText("table name", name));
+  VT_RETURN_IF_ERROR(CheckText("table name", new_name));
+  v1::RenameTableRequest request;
+  request.set_name(name);
+  request.set_new_name(new_name);
+  request.set_replace(replace);
+  return impl_->Call(impl_->tables, &v1::TableService::Stub::RenameTable, request);
+}
+
+absl::StatusOr<uint64_t> Client::DropTable(const std::string& name) {
+  VT_RETURN_IF_ERROR(CheckText("table name", name));
+  v1::DropTableRequest request;
+  request.set_name(name);
+  VT_ASSIGN_OR_RETURN(const v1::DropTableResponse reply,
+                      impl_->Call(impl_->tables, &v1::TableService::Stub::DropTable, request));
+  return reply.dropped_rows();
+}
+
+absl::StatusOr<v1::ReportTableResponse> Client::ReportTable(const std::string& table) {
+  VT_RETURN_IF_ERROR(CheckText("table name", table));
+  v1::ReportTableRequest request;
+  request.set_table(table);
+  return impl_->Call(impl_->sizing, &v1::SizingService::Stub::ReportTable, request);
+}
+
+absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {
+  return impl_->Call(impl_->admin, &v1::AdminService::Stub::GetServerInfo,
+                     v1::GetServerInfoRequest());
+}
+
+}  // namespace vectable

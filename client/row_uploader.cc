@@ -1,0 +1,87 @@
+#include "client/row_uploader.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "client/upload_stream.h"
+#include "common/names.h"
+#include "common/status_util.h"
+
+namespace vectable {
+
+// The batch being filled.
+struct RowUploader::Pending {
+  v1::UpsertStreamRequest request;
+  UploadedBatch batch;
+  size_t bytes = 0;
+  absl::flat_hash_map<std::string, int> row_of_word;
+};
+
+RowUploader::RowUploader(UploadOptions options, std::unique_ptr<Stream> stream)
+    : options_(std::move(options)),
+      stream_(std::move(stream)),
+      pending_(std::make_unique<Pending>()) {}
+
+RowUploader::~RowUploader() = default;
+
+absl::Status RowUploader::Add(std::string_view word, std::span<const float> vector,
+                              uint64_t position) {
+  if (!IsValidUtf8(word)) {
+    return absl::InvalidArgumentError(fmt::format("word {} is not valid UTF-8", Quoted(word)));
+  }
+  std::string key(word);
+  if (const auto found = pending_->row_of_word.find(key); found != pending_->row_of_word.end()) {
+    if (ReplacePending(found->second, vector)) return absl::OkStatus();
+    VT_RETURN_IF_ERROR(SendPending());
+  }
+  const size_t bytes = word.size() + vector.size() * sizeof(float) + 16;
+  const int rows = pending_->request.rows_size();
+  if (rows > 0 && (static_cast<size_t>(rows) >= options_.max_batch_rows ||
+                   pending_->bytes + bytes > options_.max_batch_bytes)) {
+    VT_RETURN_IF_ERROR(SendPending());
+  }
+  pending_->row_of_word.emplace(std::move(key), pending_->request.rows_size());
+  v1::UpsertRow& row = *pending_->request.add_rows();
+  row.set_word(word.data(), word.size());
+  row.mutable_vector()->mutable_values()->Add(vector.begin(), vector.end());
+  pending_->batch.positions.push_back(position);
+  pending_->bytes += bytes;
+  return absl::OkStatus();
+}
+
+// Where bad rows are left out, either of the two may be one of them, so that only the server can
+// say which stays.
+bool RowUploader::ReplacePending(int row_index, std::span<const float> vector) {
+  if (options_.on_bad == v1::ON_BAD_SKIP || options_.mode == v1::UPSERT_MODE_INSERT_ONLY)
+    return false;
+  v1::UpsertRow& row = *pending_->request.mutable_rows(row_index);
+  row.mutable_vector()->mutable_values()->Assign(vector.begin(), vector.end());
+  ++pending_->batch.replaced_before_sending;
+  return true;
+}
+
+absl::Status RowUploader::SendPending() {
+  if (pending_->request.rows_size() == 0) return absl::OkStatus();
+  pending_->request.set_table(options_.table);
+  pending_->request.set_mode(options_.mode);
+  pending_->request.set_on_bad(options_.on_bad);
+  absl::Status sent = stream_->Send(pending_->request, std::move(pending_->batch));
+  pending_->request.Clear();  // keeps the memory of its rows for the next batch
+  pending_->batch = UploadedBatch();
+  pending_->bytes = 0;
+  pending_->row_of_word.clear();
+  return sent;
+}
+
+absl::Status RowUploader::Finish() {
+  IgnoreStatus(SendPending(), "Close gives the error of the stream");
+  return stream_->Close();
+}
+
+absl::Status RowUploader::Abandon() { return stream_->Close(); }
+
+UploadCounts RowUploader::counts() const { return stream_->counts(); }
+
+}  // namespace vectable

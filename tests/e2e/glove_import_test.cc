@@ -1,0 +1,164 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "client/formats/glove_reader.h"
+#include "tests/e2e/server_process.h"
+
+namespace vectable {
+namespace {
+
+using nlohmann::json;
+
+const char* const kFile = VECTABLE_SOURCE_DIR "/tests/data/glove-10k.100d.txt.gz";
+constexpr size_t kRows = 10'000;
+constexpr size_t kHits = 10;
+
+std::vector<VectorRow> ReadRows() {
+  std::vector<VectorRow> rows;
+  const auto reader = GloveReader::Open(kFile, {});
+  EXPECT_TRUE(reader.ok()) << reader.status();
+  for (VectorRow row; reader.ok() && *(*reader)->Next(row);) rows.push_back(row);
+  return rows;
+}
+
+double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double dot = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    dot += double{a[i]} * b[i];
+    aa += double{a[i]} * a[i];
+    bb += double{b[i]} * b[i];
+  }
+  return dot / std::sqrt(aa) / std::sqrt(bb);
+}
+
+struct Neighbour {
+  size_t row = 0;
+  double score = 0;
+};
+
+// The nearest rows to row `query`, without itself, by a plain scan.
+std::vector<Neighbour> Scan(const std::vector<VectorRow>& rows, size_t query) {
+  std::vector<Neighbour> all;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i != query) all.push_back({i, Cosine(rows[query].vector, rows[i].vector)});
+  }
+  std::partial_sort(all.begin(), all.begin() + kHits, all.end(),
+                    [](const Neighbour& a, const Neighbour& b) {
+                      return a.score != b.score ? a.score > b.score : a.row < b.row;
+                    });
+  all.resize(kHits);
+  return all;
+}
+
+TEST(GloveImportTest, EveryRowIsThereAndNearestIsWhatAScanGives) {
+  ServerProcess server;
+  const json done = server.RunJson({"import", kFile, "--table", "glove"});
+  EXPECT_EQ(done["rows_read"], kRows);
+  EXPECT_EQ(done["inserted"], kRows);
+  EXPECT_EQ(done["rejected"], 0);
+  const json size = server.RunJson({"size", "glove"});
+  EXPECT_EQ(size["parameters"], 1'000'000);
+  EXPECT_EQ(size["nominal_bytes"].dump(),
+            R"({"bf16":2000000,"fp16":2000000,"fp32":4000000,"int4":500000,"int8":1000000})");
+
+  const std::vector<VectorRow> rows = ReadRows();
+  ASSERT_EQ(rows.size(), kRows);
+  std::vector<size_t> queries;
+  std::vector<std::string> command = {"nearest", "glove", "-k", "10", "--exact", "--"};
+  for (size_t i = 0; i < kRows; i += 199) {
+    queries.push_back(i);
+    command.push_back(rows[i].word);
+  }
+  const json answers = server.RunJson(command);
+  ASSERT_EQ(answers["results"].size(), queries.size());
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const json& result = answers["results"][q];
+    SCOPED_TRACE(rows[queries[q]].word);
+    EXPECT_EQ(result["query"], rows[queries[q]].word);
+    EXPECT_EQ(result["exact"], true);
+    EXPECT_TRUE(result["error"].is_null());
+    const std::vector<Neighbour> expected = Scan(rows, queries[q]);
+    ASSERT_EQ(result["hits"].size(), kHits);
+    for (size_t i = 0; i < kHits; ++i) {
+      EXPECT_EQ(result["hits"][i]["word"], rows[expected[i].row].word);
+      EXPECT_EQ(result["hits"][i]["row_id"], expected[i].row);
+      EXPECT_NEAR(result["hits"][i]["score"].get<double>(), expected[i].score, 1e-9);
+    }
+  }
+}
+
+TEST(GloveImportTest, AgainIsAllReplacedAndEveryBitIsKept) {
+  ServerProcess server;
+  server.RunJson({"import", kFile, "--table", "glove"});
+  const json again = server.RunJson({"import", kFile, "--table", "glove"});
+  EXPECT_EQ(again["inserted"], 0);
+  EXPECT_EQ(again["replaced"], kRows);
+  EXPECT_EQ(server.RowCount("glove"), kRows);
+
+  const std::vector<VectorRow> rows = ReadRows();
+  std::vector<std::string> words;
+  for (const VectorRow& row : rows) words.push_back(row.word);
+  const auto got = server.client().Get("glove", words);
+  ASSERT_TRUE(got.ok()) << got.status();
+  ASSERT_EQ(got->rows_size(), static_cast<int>(kRows));
+  for (size_t i = 0; i < kRows; ++i) {
+    const v1::Row& row = got->rows(static_cast<int>(i));
+    ASSERT_EQ(row.word(), rows[i].word);
+    ASSERT_EQ(row.row_id(), i);
+    ASSERT_EQ(std::vector<float>(row.vector().values().begin(), row.vector().values().end()),
+              rows[i].vector);
+  }
+  const json listed = json::parse("[" + [&] {
+    std::string lines = server.Run({"--json", "words", "glove", "--limit", "5"}).out;
+    lines.pop_back();
+    std::replace(lines.begin(), lines.end(), '\n', ',');
+    return lines;
+  }() + "]");
+  EXPECT_EQ(listed.size(), 5u);
+  EXPECT_EQ(listed[4]["word"], rows[4].word);
+}
+
+// The file cases of expect.json, through the programs.
+TEST(GloveImportTest, TheFileCases) {
+  ServerProcess server;
+  const std::string folder = VECTABLE_SOURCE_DIR "/tests/data/cases/";
+  std::ifstream in(folder + "expect.json");
+  for (const json& entry : json::parse(in)) {
+    const std::string format = entry["format"];
+    if (format != "glove_text" && format != "fasttext_vec" && format != "word2vec_text") continue;
+    if (entry["options"].contains("on_duplicate")) continue;  // no such option
+    const std::string id = entry["id"];
+    SCOPED_TRACE(id);
+    const json& expect = entry["expect"];
+    std::vector<std::string> command = {"--json", "import",
+                                        folder + entry["file"].get<std::string>(), "--table", id};
+    if (entry["options"].contains("limit")) {
+      command.insert(command.end(), {"--limit", entry["options"]["limit"].dump()});
+    }
+    const Outcome outcome = server.Run(command);
+    EXPECT_EQ(outcome.code, expect.contains("error") ? 1 : 0) << outcome.err;
+    for (const std::string part : expect.value("says", json::array())) {
+      EXPECT_THAT(outcome.err, ::testing::HasSubstr(part));
+    }
+    EXPECT_EQ(server.RowCount(id),
+              expect.contains("error") ? expect["count_after"] : expect["count"]);
+    const json rows = expect.value("rows", json::object());
+    for (const auto& [word, values] : rows.items()) {
+      const json row = server.RunJson({"get", id, "--", word})["rows"][0];
+      EXPECT_EQ(row["vector"].get<std::vector<float>>(), values.get<std::vector<float>>()) << word;
+    }
+    for (const std::string word : expect.value("absent", json::array())) {
+      if (!word.empty()) server.RunJson({"get", id, "--", word}, 1);
+    }
+  }
+  const json cat = server.RunJson({"nearest", "H06a", "--vector", "0,0,1", "-k", "3"});
+  EXPECT_EQ(cat["results"][0]["hits"][0]["word"], "cat");
+  EXPECT_EQ(cat["results"][0]["hits"][0]["score"], 1.0);
+  EXPECT_EQ(cat["results"][0]["hits"].size(), 3u);
+}
+
+}  // namespace
+}  // namespace vectable
