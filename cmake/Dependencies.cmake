@@ -6,10 +6,6 @@ find_package(Threads REQUIRED)
 
 # absl::status, absl::statusor, absl::synchronization, absl::strings, absl::flat_hash_map, ...
 find_package(absl CONFIG REQUIRED)
-# hwy::hwy
-find_package(hwy CONFIG REQUIRED)
-# nlohmann_json::nlohmann_json
-find_package(nlohmann_json CONFIG REQUIRED)
 # RocksDB::rocksdb-shared
 find_package(RocksDB CONFIG REQUIRED)
 # OpenMP::OpenMP_CXX; the package of faiss names this target, so OpenMP comes first.
@@ -22,6 +18,8 @@ if(NOT VECTABLE_CORE_ONLY)
   find_package(Protobuf MODULE REQUIRED)
   # gRPC::grpc++, gRPC::grpc++_reflection, gRPC::grpc_cpp_plugin
   find_package(gRPC CONFIG REQUIRED)
+  # nlohmann_json::nlohmann_json
+  find_package(nlohmann_json CONFIG REQUIRED)
   # fmt::fmt
   find_package(fmt CONFIG REQUIRED)
   # spdlog::spdlog
@@ -38,9 +36,4 @@ if(VECTABLE_TESTS)
   # GTest::gtest, GTest::gtest_main, GTest::gmock
   find_package(GTest CONFIG REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-endif()
-
-if(VECTABLE_BENCH)
-  # benchmark::benchmark
-  find_package(benchmark CONFIG REQUIRED)
 endif()

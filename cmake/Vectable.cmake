@@ -128,6 +128,8 @@ function(vectable_proto_library name)
     list(APPEND headers ${out}/${stem}.grpc.pb.h)
   endforeach()
   add_library(${name} STATIC ${sources})
+  # Generated files define the same names.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_compile_options(${name} PRIVATE -w)
   target_include_directories(${name} SYSTEM PUBLIC ${out})
   target_link_libraries(${name} PUBLIC gRPC::grpc++ protobuf::libprotobuf)

@@ -1,0 +1,42 @@
+#include "server/admin_service.h"
+
+#include <utility>
+
+#include "server/limit_names.h"
+
+namespace vectable {
+
+AdminServiceImpl::AdminServiceImpl(Database& database, const CallEnvironment& calls,
+                                   ServerIdentity identity)
+    : database_(database),
+      calls_(calls),
+      identity_(std::move(identity)),
+      start_(std::chrono::steady_clock::now()) {}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* reply) {
+  return StartUnary<v1::GetServerInfoRequest, v1::GetServerInfoResponse>(
+      calls_, {context, request, reply},
+      [this](const CallState&, const auto&, auto& answer) -> absl::Status {
+        Describe(answer);
+        return absl::OkStatus();
+      });
+}
+
+void AdminServiceImpl::Describe(v1::GetServerInfoResponse& info) const {
+  info.set_version(identity_.version);
+  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - start_;
+  info.set_uptime_seconds(uptime.count());
+  info.set_tables(database_.ListTables().size());
+  for (const NamedLimit& limit : NamedLimits(database_.limits())) {
+    v1::LimitInfo* entry = info.add_limits();
+    entry->set_name(limit.name);
+    entry->set_value(limit.value);
+  }
+  info.set_sync(identity_.sync);
+  info.set_storage_format(identity_.storage_format);
+  info.set_device(std::string(database_.device()));
+}
+
+}  // namespace vectable

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "engine/database.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/unary_call.h"
+#include "vectable/v1/admin.grpc.pb.h"
+
+namespace vectable {
+
+// What the server tells about itself and can't find out from its database.
+struct ServerIdentity {
+  std::string version;
+  bool sync = true;             // an acknowledged write is on disk
+  uint32_t storage_format = 0;  // version of the on-disk format
+};
+
+// Administration, as admin.proto describes it. Thread-safe; database and environment outlive it.
+class AdminServiceImpl final
+    : public v1::AdminService::WithRawCallbackMethod_GetServerInfo<v1::AdminService::Service> {
+ public:
+  // The server's uptime counts from here.
+  AdminServiceImpl(Database& database, const CallEnvironment& calls, ServerIdentity identity);
+
+  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
+
+ private:
+  void Describe(v1::GetServerInfoResponse& info) const;
+
+  Database& database_;
+  const CallEnvironment& calls_;
+  const ServerIdentity identity_;
+  const std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace vectable

@@ -1,0 +1,39 @@
+#include "server/logging.h"
+
+#include <utility>
+
+#include "grpc/support/log.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+
+namespace vectable {
+namespace {
+
+// gRPC takes a plain function, so what it logs to is global.
+std::shared_ptr<spdlog::logger>& GrpcLogger() {
+  static auto* logger = new std::shared_ptr<spdlog::logger>();
+  return *logger;
+}
+
+void LogGrpcMessage(gpr_log_func_args* args) {
+  const bool is_error = args->severity == GPR_LOG_SEVERITY_ERROR;
+  GrpcLogger()->log(is_error ? spdlog::level::warn : spdlog::level::debug, "gRPC: {}",
+                    args->message);
+}
+
+}  // namespace
+
+std::shared_ptr<spdlog::logger> MakeStderrLogger(spdlog::level::level_enum level) {
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  auto logger = std::make_shared<spdlog::logger>("vectable", std::move(sink));
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%L%$ %v");
+  logger->set_level(level);
+  logger->flush_on(spdlog::level::trace);
+  return logger;
+}
+
+void LogGrpcTo(std::shared_ptr<spdlog::logger> logger) {
+  GrpcLogger() = std::move(logger);
+  gpr_set_log_function(&LogGrpcMessage);
+}
+
+}  // namespace vectable

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "common/limits.h"
+#include "server/listen_address.h"
+#include "spdlog/common.h"
+
+namespace vectable {
+
+// How the program was asked to run.
+struct ServerOptions {
+  std::string data;  // the data directory
+  ListenAddress listen{.host = "127.0.0.1", .port = 50'051};
+  bool sync = true;
+  size_t threads = 0;  // at least 1 after parsing
+  size_t queue = 1'024;
+  uint64_t queue_mb = 1'024;  // MiB, as all "mb" here
+  uint64_t block_cache_mb = 256;
+  uint64_t memtable_mb = 256;
+  uint64_t max_wal_mb = 256;
+  Limits limits;
+  spdlog::level::level_enum log_level = spdlog::level::info;
+};
+
+// The exit status when there is nothing to run: after --help and --version, or wrong usage (2).
+using ExitStatus = int;
+
+// Reads the command line and, with --config, a file. What help or version ask for is printed to
+// stdout, an error to stderr.
+std::variant<ServerOptions, ExitStatus> ParseServerOptions(int argc, const char* const* argv);
+
+}  // namespace vectable

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "engine/database.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/unary_call.h"
+#include "vectable/v1/sizing.grpc.pb.h"
+
+namespace vectable {
+
+// What a table weighs, from its row count as of the call. OUT_OF_RANGE when a product doesn't fit
+// 64 bits.
+absl::Status FillReport(const TableDescription& table, v1::ReportTableResponse& report);
+
+// Sizes, as sizing.proto describes them. Thread-safe; database and environment outlive it.
+class SizingServiceImpl final
+    : public v1::SizingService::WithRawCallbackMethod_ReportTable<v1::SizingService::Service> {
+ public:
+  SizingServiceImpl(Database& database, const CallEnvironment& calls)
+      : database_(database), calls_(calls) {}
+
+  grpc::ServerUnaryReactor* ReportTable(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* reply) override;
+
+ private:
+  Database& database_;
+  const CallEnvironment& calls_;
+};
+
+}  // namespace vectable

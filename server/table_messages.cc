@@ -1,0 +1,62 @@
+#include "server/table_messages.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/names.h"
+#include "common/status_util.h"
+#include "server/enums.h"
+#include "server/messages.h"
+#include "sizing/footprint.h"
+
+namespace vectable {
+namespace {
+
+// Room in a reply for all of a table that isn't its dimension names.
+constexpr size_t kOtherTableBytes = 1'024;
+
+absl::Status CheckNamesFitReply(const v1::CreateTableRequest& request, size_t max_reply_bytes) {
+  size_t bytes = kOtherTableBytes;
+  for (const std::string& name : request.dimension_names()) {
+    bytes += StringBytesInReply(name.size());
+  }
+  if (request.dimension_names().empty() || bytes <= max_reply_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "table ", Quoted(request.name()), ": its ", WithThousands(request.dimension_names_size()),
+      " dimension names take ", WithThousands(bytes), " bytes in a reply; the limit is ",
+      WithThousands(max_reply_bytes)));
+}
+
+}  // namespace
+
+absl::StatusOr<TableSpec> TableSpecFromProto(const v1::CreateTableRequest& request,
+                                             size_t max_reply_bytes) {
+  VT_RETURN_IF_ERROR(CheckNamesFitReply(request, max_reply_bytes));
+  TableSpec spec;
+  spec.name = request.name();
+  spec.dimensions = request.dimensions();
+  VT_ASSIGN_OR_RETURN(spec.precision, PrecisionFromProto(request.precision()));
+  VT_ASSIGN_OR_RETURN(spec.metric, MetricFromProto(request.metric()));
+  spec.dimension_names.assign(request.dimension_names().begin(), request.dimension_names().end());
+  return spec;
+}
+
+v1::Table TableToProto(const TableDescription& table) {
+  v1::Table proto;
+  proto.set_name(table.spec.name);
+  proto.set_dimensions(table.spec.dimensions);
+  proto.set_precision(PrecisionToProto(table.spec.precision));
+  proto.set_metric(MetricToProto(table.spec.metric));
+  proto.mutable_dimension_names()->Add(table.spec.dimension_names.begin(),
+                                       table.spec.dimension_names.end());
+  proto.set_rows(table.rows);
+  proto.set_parameters(table.parameters);
+  proto.set_next_row_id(table.next_row_id);
+  proto.set_searchable(table.searchable);
+  proto.set_created_unix_micros(table.created_unix_micros);
+  proto.set_applied_sequence(table.applied_sequence);
+  proto.set_indexed_rows(table.indexed_rows);
+  return proto;
+}
+
+}  // namespace vectable

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+
+#include "absl/status/statusor.h"
+#include "engine/types.h"
+#include "vectable/v1/table.pb.h"
+
+namespace vectable {
+
+// What the client asks to create; the engine checks name, dimensions and dimension names.
+// INVALID_ARGUMENT for an unknown enum number; RESOURCE_EXHAUSTED when the dimension names alone
+// would fill a reply of `max_reply_bytes`, so that no reply could describe the table.
+absl::StatusOr<TableSpec> TableSpecFromProto(const v1::CreateTableRequest& request,
+                                             size_t max_reply_bytes);
+
+v1::Table TableToProto(const TableDescription& table);
+
+}  // namespace vectable
