@@ -24,7 +24,8 @@ absl::StatusOr<uint64_t> Product(uint64_t a, uint64_t b, const char* what) {
 std::string InUnits(uint64_t bytes, double step, const std::array<const char*, 7>& units) {
   auto value = static_cast<double>(bytes);
   size_t unit = 0;
-  while (value >= step && unit + 1 < units.size()) {
+  // What would be shown as "1000.00" belongs to the next unit.
+  while ((unit == 0 ? value : value + 0.005) >= step && unit + 1 < units.size()) {
     value /= step;
     ++unit;
   }

@@ -92,12 +92,14 @@ absl::Status RocksFamilies::KeepOnly(const std::vector<uint32_t>& table_ids) {
   {
     absl::MutexLock lock(&mu_);
     for (const uint32_t id : table_ids) {
-      const auto rows = unclaimed_.extract(RowsFamilyName(id));
-      const auto words = unclaimed_.extract(WordsFamilyName(id));
-      if (rows.empty() || words.empty()) {
+      const auto rows = unclaimed_.find(RowsFamilyName(id));
+      const auto words = unclaimed_.find(WordsFamilyName(id));
+      if (rows == unclaimed_.end() || words == unclaimed_.end()) {
         return absl::DataLossError(absl::StrCat("table id ", id, " lacks a column family"));
       }
-      tables_[id] = std::make_shared<TableFamilies>(db_, rows.mapped(), words.mapped());
+      tables_[id] = std::make_shared<TableFamilies>(db_, rows->second, words->second);
+      unclaimed_.erase(rows);
+      unclaimed_.erase(words);
     }
     strays.swap(unclaimed_);
   }

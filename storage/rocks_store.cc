@@ -9,6 +9,8 @@
 #include "common/names.h"
 #include "common/status_util.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/snapshot.h"
 #include "rocksdb/write_batch.h"
 #include "storage/directory_lock.h"
 #include "storage/key_format.h"
@@ -72,6 +74,7 @@ class RocksStore final : public Store {
   absl::StatusOr<std::unique_ptr<CursorView>> MakeView(uint32_t table_id) const;
   absl::StatusOr<std::map<std::string, std::string>> ReadAll(const rocksdb::ReadOptions& read,
                                                              std::string_view prefix) const;
+  absl::Status CheckNotHeadless(const std::string& path) const;
   absl::Status CheckOrWriteFormat();
   absl::StatusOr<uint32_t> TakeTableId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(catalogue_mu_);
   absl::Status WriteTo(rocksdb::WriteBatch& batch, bool sync, const std::string& what);
@@ -93,6 +96,7 @@ RocksStore::~RocksStore() {
 
 absl::Status RocksStore::Open() {
   const std::string path = settings_.directory + "/store";
+  VT_RETURN_IF_ERROR(CheckNotHeadless(path));
   std::vector<std::string> names;
   if (!rocksdb::DB::ListColumnFamilies(options_.Database(), path, &names).ok()) {
     names = {rocksdb::kDefaultColumnFamilyName};  // new, or Open says what is wrong
@@ -119,6 +123,23 @@ absl::Status RocksStore::Open() {
   ids.reserve(tables.size());
   for (const TableRecord& table : tables) ids.push_back(table.table_id);
   return families_->KeepOnly(ids);
+}
+
+// Where CURRENT is missing RocksDB starts a new, empty database and removes the files of the old
+// one.
+absl::Status RocksStore::CheckNotHeadless(const std::string& path) const {
+  rocksdb::Env* env = settings_.env != nullptr ? settings_.env : rocksdb::Env::Default();
+  std::vector<std::string> files;
+  if (env->FileExists(path + "/CURRENT").ok() || !env->GetChildren(path, &files).ok()) {
+    return absl::OkStatus();
+  }
+  for (const std::string& file : files) {
+    if (file.ends_with(".log") || file.ends_with(".sst") || file.ends_with(".blob")) {
+      return absl::DataLossError(
+          absl::StrCat("the store's file CURRENT is missing beside ", Quoted(file)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RocksStore::CheckOrWriteFormat() {
@@ -176,7 +197,9 @@ absl::StatusOr<TableRecord> RocksStore::ReadTable(const rocksdb::ReadOptions& re
 }
 
 absl::StatusOr<std::vector<TableRecord>> RocksStore::Tables() const {
-  const rocksdb::ReadOptions read;
+  rocksdb::ManagedSnapshot snapshot(db_.get());
+  rocksdb::ReadOptions read;
+  read.snapshot = snapshot.snapshot();
   using Catalogue = std::map<std::string, std::string>;
   VT_ASSIGN_OR_RETURN(const Catalogue catalogue, ReadAll(read, kTableKeyPrefix));
   std::vector<TableRecord> tables;
@@ -225,6 +248,8 @@ absl::StatusOr<TableRecord> RocksStore::CreateTable(TableRecord record) {
 
 absl::Status RocksStore::RenameTable(const TableRecord& record, std::optional<uint32_t> replaced) {
   absl::MutexLock lock(&catalogue_mu_);
+  VT_RETURN_IF_ERROR(families_->Find(record.table_id).status());
+  if (replaced) VT_RETURN_IF_ERROR(families_->Find(*replaced).status());
   rocksdb::WriteBatch batch;
   batch.Put(families_->main(), TableKey(record.table_id), EncodeTable(record))
       .PermitUncheckedError();
@@ -242,6 +267,7 @@ absl::Status RocksStore::RenameTable(const TableRecord& record, std::optional<ui
 
 absl::Status RocksStore::DropTable(uint32_t table_id) {
   absl::MutexLock lock(&catalogue_mu_);
+  VT_RETURN_IF_ERROR(families_->Find(table_id).status());
   rocksdb::WriteBatch batch;
   batch.Delete(families_->main(), TableKey(table_id)).PermitUncheckedError();
   batch.Delete(families_->main(), CountersKey(table_id)).PermitUncheckedError();
@@ -423,6 +449,7 @@ absl::StatusOr<std::unique_ptr<RowCursor>> RocksStore::ScanWords(
 
 absl::StatusOr<std::vector<LogEntry>> RocksStore::ReadLog(uint32_t table_id, uint64_t after,
                                                           size_t max) const {
+  VT_RETURN_IF_ERROR(families_->Find(table_id).status());
   std::vector<LogEntry> entries;
   const std::string end = LogKey(table_id + 1, 0);
   rocksdb::ReadOptions read;
