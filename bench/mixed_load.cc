@@ -1,6 +1,6 @@
-// Two clients write and six read at once, for a while, against a running server. Every acknowledged row must
-// be found by the next search and be there at the end. Prints a JSON document: counts, faults, and the
-// readers' latency alone and beside the writers.
+// Two clients write and six read at once, for a while, against a running server. Every acknowledged
+// row must be found by the next search and be there at the end. Prints a JSON document: counts,
+// faults, and the readers' latency alone and beside the writers.
 
 #include <algorithm>
 #include <atomic>
@@ -37,7 +37,9 @@ std::vector<float> VectorOf(uint64_t number) {
 }
 
 // A word's number: which writer, and which of its rows.
-uint64_t NumberOf(int writer, uint64_t row) { return row * kWriters + static_cast<uint64_t>(writer); }
+uint64_t NumberOf(int writer, uint64_t row) {
+  return row * kWriters + static_cast<uint64_t>(writer);
+}
 
 struct Shared {
   std::string server;
@@ -104,7 +106,8 @@ std::vector<double> ReadFor(double seconds, Shared& shared) {
       while (absl::Now() < end) {
         const absl::Time begin = absl::Now();
         ReadOne(*client, random, shared);
-        latencies[static_cast<size_t>(r)].push_back(absl::ToDoubleMicroseconds(absl::Now() - begin));
+        latencies[static_cast<size_t>(r)].push_back(
+            absl::ToDoubleMicroseconds(absl::Now() - begin));
       }
     });
   }
@@ -116,8 +119,13 @@ std::vector<double> ReadFor(double seconds, Shared& shared) {
 }
 
 nlohmann::json Summary(const std::vector<double>& sorted) {
-  const auto at = [&](double share) { return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))]; };
-  return {{"searches", sorted.size()}, {"p50_micros", at(0.5)}, {"p99_micros", at(0.99)}, {"max_micros", at(1)}};
+  const auto at = [&](double share) {
+    return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
+  };
+  return {{"searches", sorted.size()},
+          {"p50_micros", at(0.5)},
+          {"p99_micros", at(0.99)},
+          {"max_micros", at(1)}};
 }
 
 // Every acknowledged row, read back and compared.

@@ -1,23 +1,29 @@
 #include "server/logging.h"
 
+#include <string>
 #include <utility>
 
+#include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 
 namespace vectable {
 namespace {
 
-// gRPC takes a plain function, so what it logs to is global.
-std::shared_ptr<spdlog::logger>& GrpcLogger() {
+// The libraries take plain functions, so what they log to is global.
+std::shared_ptr<spdlog::logger>& LibraryLogger() {
   static auto* logger = new std::shared_ptr<spdlog::logger>();
   return *logger;
 }
 
 void LogGrpcMessage(gpr_log_func_args* args) {
   const bool is_error = args->severity == GPR_LOG_SEVERITY_ERROR;
-  GrpcLogger()->log(is_error ? spdlog::level::warn : spdlog::level::debug, "gRPC: {}",
-                    args->message);
+  LibraryLogger()->log(is_error ? spdlog::level::warn : spdlog::level::debug, "gRPC: {}",
+                       args->message);
+}
+
+void LogProtobufMessage(google::protobuf::LogLevel, const char*, int, const std::string& message) {
+  LibraryLogger()->debug("Protocol Buffers: {}", message);
 }
 
 }  // namespace
@@ -31,9 +37,10 @@ std::shared_ptr<spdlog::logger> MakeStderrLogger(spdlog::level::level_enum level
   return logger;
 }
 
-void LogGrpcTo(std::shared_ptr<spdlog::logger> logger) {
-  GrpcLogger() = std::move(logger);
+void LogLibrariesTo(std::shared_ptr<spdlog::logger> logger) {
+  LibraryLogger() = std::move(logger);
   gpr_set_log_function(&LogGrpcMessage);
+  google::protobuf::SetLogHandler(&LogProtobufMessage);
 }
 
 }  // namespace vectable

@@ -96,7 +96,7 @@ int Fail(const absl::Status& status) {
 int Serve(const ServerOptions& options) {
   StopSignal stop;
   const std::shared_ptr<spdlog::logger> log = MakeStderrLogger(options.log_level);
-  LogGrpcTo(log);
+  LogLibrariesTo(log);
   LogEventSink events(*log);
   log->info("vectable-server {}, data in {}, sync {}", Version(), options.data,
             options.sync ? "on" : "off");

@@ -17,7 +17,7 @@ using google::protobuf::Message;
 constexpr size_t kTagAndLengthBytes = 1 + 4;
 
 template <class Request>
-Batch KeysOf(const Request& request) {
+Batch KeyBatch(const Request& request) {
   if (request.has_words()) return {static_cast<size_t>(request.words().words_size()), "words"};
   return {static_cast<size_t>(request.row_ids().row_ids_size()), "row ids"};
 }
@@ -50,8 +50,8 @@ Batch BatchOf(const v1::UpsertRequest& request) {
 Batch BatchOf(const v1::UpsertStreamRequest& request) {
   return {static_cast<size_t>(request.rows_size()), "rows"};
 }
-Batch BatchOf(const v1::GetRequest& request) { return KeysOf(request); }
-Batch BatchOf(const v1::DeleteRequest& request) { return KeysOf(request); }
+Batch BatchOf(const v1::GetRequest& request) { return KeyBatch(request); }
+Batch BatchOf(const v1::DeleteRequest& request) { return KeyBatch(request); }
 Batch BatchOf(const v1::NearestRequest& request) {
   return {static_cast<size_t>(request.queries_size()), "queries"};
 }

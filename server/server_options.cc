@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <thread>
+#include <utility>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
@@ -98,14 +98,25 @@ void AddLimitFlags(CLI::App& app, Limits& limits) {
   }
 }
 
-void AddGeneralFlags(CLI::App& app, ServerOptions& options) {
-  const std::map<std::string, spdlog::level::level_enum> levels = {
+// Empty, or what is wrong with the name.
+std::string ParseLogLevel(const std::string& name, spdlog::level::level_enum& level) {
+  static constexpr std::pair<const char*, spdlog::level::level_enum> kLevels[] = {
       {"trace", spdlog::level::trace}, {"debug", spdlog::level::debug},
       {"info", spdlog::level::info},   {"warn", spdlog::level::warn},
       {"error", spdlog::level::err},   {"off", spdlog::level::off}};
-  app.add_option("--log-level", options.log_level, "How much to log")
-      ->transform(CLI::CheckedTransformer(levels).description(""))
-      ->default_str("info")
+  for (const auto& [known, value] : kLevels) {
+    if (name != known) continue;
+    level = value;
+    return "";
+  }
+  return "'" + name + "' is none of trace, debug, info, warn, error and off";
+}
+
+void AddGeneralFlags(CLI::App& app, ServerOptions& options, std::string& log_level) {
+  app.add_option("--log-level", log_level, "How much to log")
+      ->capture_default_str()
+      ->check(
+          [&options](const std::string& name) { return ParseLogLevel(name, options.log_level); })
       ->type_name("trace|debug|info|warn|error|off");
   app.set_config(
          "--config", "",
@@ -126,7 +137,8 @@ std::variant<ServerOptions, ExitStatus> ParseServerOptions(int argc, const char*
   AddStorageFlags(app, options);
   AddServingFlags(app, options, listen);
   AddLimitFlags(app, options.limits);
-  AddGeneralFlags(app, options);
+  std::string log_level = "info";
+  AddGeneralFlags(app, options, log_level);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

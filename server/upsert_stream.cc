@@ -74,15 +74,17 @@ void UpsertStream::Advance() {
 void UpsertStream::BeginBatch() {
   StartRead(&incoming_);
   const absl::Status status = calls_.pool.Submit([this] { RunBatch(); }, batch_bytes_.Length());
-  if (!status.ok()) EndBatch(status);
+  if (!status.ok()) EndBatch(Annotate(status, BatchLabel()));
 }
+
+std::string UpsertStream::BatchLabel() const { return "batch " + std::to_string(batch_); }
 
 void UpsertStream::RunBatch() {
   const absl::Status status = Guarded([this] { return ApplyBatch(); });
   if (status.ok()) {
     StartWrite(&reply_);
   } else {
-    EndBatch(Annotate(status, std::string("batch ") + std::to_string(batch_)));
+    EndBatch(Annotate(status, BatchLabel()));
   }
 }
 
@@ -110,7 +112,7 @@ absl::Status UpsertStream::ApplyBatch() {
 
 absl::Status UpsertStream::TooManyRejected(size_t listed, size_t rejected) const {
   return absl::ResourceExhaustedError(absl::StrCat(
-      "batch ", batch_, ": ", WithThousands(rejected), " of its rows were left out, and only ",
+      BatchLabel(), ": ", WithThousands(rejected), " of its rows were left out, and only ",
       WithThousands(listed), " fit in its reply; what the reply counts is written"));
 }
 

@@ -47,6 +47,7 @@ class UpsertStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   // On a worker: applies batch_bytes_ and sends the acknowledgement.
   void RunBatch();
   absl::Status ApplyBatch();
+  std::string BatchLabel() const;  // "batch 3"
   absl::Status TooManyRejected(size_t listed, size_t rejected) const;
   // Finds the stream's table at the first batch, and checks the name given by later ones.
   absl::Status BindTable(const std::string& name);
