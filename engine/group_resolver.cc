@@ -124,8 +124,8 @@ absl::Status GroupResolver::CheckRoom(const Mutation& mutation, const RowIds& kn
     given += row_id ? 0 : 1;
   }
   if (next > kMaxRowId + 1 - given) {
-    return absl::ResourceExhaustedError(absl::StrCat("row ids are used up: the next is ", next,
-                                                     ", the greatest ", kMaxRowId));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("row ids are used up: the next is ", next, ", the greatest ", kMaxRowId));
   }
   return absl::OkStatus();
 }

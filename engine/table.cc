@@ -215,7 +215,8 @@ absl::StatusOr<std::unique_ptr<RowScan>> Table::Scan(const ScanRange& range,
 
 absl::Status Table::CheckMutation(const Mutation& mutation) const {
   if (mutation.kind != Mutation::Kind::kUpsert) return absl::OkStatus();
-  const size_t row_bytes = mutation.words.empty() ? 0 : mutation.codes.size() / mutation.words.size();
+  const size_t row_bytes =
+      mutation.words.empty() ? 0 : mutation.codes.size() / mutation.words.size();
   if (row_bytes * mutation.words.size() != mutation.codes.size() ||
       (!mutation.explicit_ids.empty() && mutation.explicit_ids.size() != mutation.words.size())) {
     return absl::InvalidArgumentError("the mutation's parts have different lengths");

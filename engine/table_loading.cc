@@ -13,7 +13,7 @@
 namespace vectable {
 namespace {
 
-constexpr uint64_t kRowsPerStep = 4096;         // between looks at the stop flag
+constexpr uint64_t kRowsPerStep = 4096;  // between looks at the stop flag
 constexpr absl::Duration kReportInterval = absl::Seconds(2);
 constexpr size_t kLogEntriesPerRead = 256;
 constexpr size_t kRoundsBesideWriters = 1000;  // before writers are held up

@@ -67,7 +67,7 @@ absl::StatusOr<v1::Table> CreateFor(Client& client, const ImportOptions& options
 class ImportRun {
  public:
   ImportRun(const ImportOptions& options, const ImportHooks& hooks, VectorReader& reader,
-         Metric metric, RowUploader& uploader, ImportSummary& summary)
+            Metric metric, RowUploader& uploader, ImportSummary& summary)
       : options_(options),
         hooks_(hooks),
         reader_(reader),

@@ -15,12 +15,15 @@ namespace {
 constexpr int kRounds = 150;
 constexpr int kPairs = 20;
 
-// Each writer keeps pairs of words of its own: both words of a pair always get the same vector in one mutation.
+// Each writer keeps pairs of words of its own: both words of a pair always get the same vector in
+// one mutation.
 class PairWriter {
  public:
   PairWriter(Table& table, int number) : table_(table), number_(number) {}
 
-  std::string Word(int pair, int side) const { return absl::StrCat("w", number_, "_", pair, "_", side); }
+  std::string Word(int pair, int side) const {
+    return absl::StrCat("w", number_, "_", pair, "_", side);
+  }
 
   void Write(int round) {
     const int pair = round % kPairs;
@@ -33,8 +36,10 @@ class PairWriter {
       mutations_ += deleted->deleted > 0 ? 1 : 0;
       return;
     }
-    const std::vector<float> vector = {1.0F + static_cast<float>(round % 13), static_cast<float>(number_ + pair), 1};
-    const std::vector<RowInput> rows = {{left, vector, std::nullopt}, {right, vector, std::nullopt}};
+    const std::vector<float> vector = {1.0F + static_cast<float>(round % 13),
+                                       static_cast<float>(number_ + pair), 1};
+    const std::vector<RowInput> rows = {{left, vector, std::nullopt},
+                                        {right, vector, std::nullopt}};
     ASSERT_THAT(table_.Upsert(rows, UpsertMode::kUpsert), IsOk());
     ++mutations_;
   }
@@ -47,8 +52,10 @@ class PairWriter {
   uint64_t mutations_ = 0;
 };
 
-// Asks for one pair again and again: both sides are there with score 1 to each other, or neither is.
-void ReadPairs(const Table& table, const PairWriter& writer, const std::atomic<bool>& stop, std::atomic<int>& reads) {
+// Asks for one pair again and again: both sides are there with score 1 to each other, or neither
+// is.
+void ReadPairs(const Table& table, const PairWriter& writer, const std::atomic<bool>& stop,
+               std::atomic<int>& reads) {
   for (int i = 0; !stop; ++i) {
     const std::string left = writer.Word(i % kPairs, 0);
     const std::string right = writer.Word(i % kPairs, 1);
@@ -114,7 +121,8 @@ TEST(ConcurrencyTest, WritersThatWaitAreCommittedTogetherButStayAtomic) {
         // All race for the same words; exactly one insert of each may win, with its companion.
         const std::string word = absl::StrCat("shared", i);
         const std::string companion = absl::StrCat("own", t, "_", i);
-        const std::vector<RowInput> rows = {{companion, one, std::nullopt}, {word, one, std::nullopt}};
+        const std::vector<RowInput> rows = {{companion, one, std::nullopt},
+                                            {word, one, std::nullopt}};
         inserted += table->Upsert(rows, UpsertMode::kInsertOnly).ok() ? 1 : 0;
       }
     });

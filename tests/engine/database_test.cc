@@ -87,7 +87,8 @@ TEST_F(DatabaseTest, DropsForGood) {
   EXPECT_EQ(*dropped, 2U);
   const std::vector<float> vector = {1, 0};
   const RowInput row = {"c", vector, std::nullopt};
-  EXPECT_THAT(held->Upsert({&row, 1}, UpsertMode::kUpsert), StatusIs(StatusCode::kNotFound, "dropped"));
+  EXPECT_THAT(held->Upsert({&row, 1}, UpsertMode::kUpsert),
+              StatusIs(StatusCode::kNotFound, "dropped"));
   fixture_.MakeTable("t", 2);
   EXPECT_EQ(RowsOf("t"), 0U);
   fixture_.Reopen();

@@ -49,7 +49,8 @@ TEST_F(FaultsTest, AFailedWriteChangesNothing) {
   EXPECT_THAT(Put("b", {1, 1}), StatusIs(StatusCode::kInternal, "table 't': injected fault"));
   EXPECT_THAT(Delete("a"), StatusIs(StatusCode::kInternal, "injected"));
   EXPECT_THAT(fixture_.db().DropTable("t"), StatusIs(StatusCode::kInternal, "injected"));
-  EXPECT_THAT(fixture_.db().RenameTable("t", "u", false), StatusIs(StatusCode::kInternal, "injected"));
+  EXPECT_THAT(fixture_.db().RenameTable("t", "u", false),
+              StatusIs(StatusCode::kInternal, "injected"));
   EXPECT_THAT(fixture_.db().CreateTable({"u", 2, Precision::kFp32, Metric::kCosine, {}}),
               StatusIs(StatusCode::kInternal, "injected"));
   faults_.fail_writes = false;
@@ -93,8 +94,9 @@ TEST_F(LoadingTest, EverythingButSearchWorksAtOnceAndWritesAreTakenIn) {
   ReopenHeld();
   EXPECT_FALSE(table_->searchable());
   EXPECT_EQ(table_->Describe().rows, 20U);
-  EXPECT_THAT(Nearest("w1", absl::Milliseconds(30)),
-              StatusIs(StatusCode::kUnavailable, "table 't': still loading: 0 of 20 rows are indexed"));
+  EXPECT_THAT(
+      Nearest("w1", absl::Milliseconds(30)),
+      StatusIs(StatusCode::kUnavailable, "table 't': still loading: 0 of 20 rows are indexed"));
   EXPECT_THAT(Put("new", {5, 5}), IsOk());
   EXPECT_THAT(Put("w3", {0, 9}), IsOk());
   EXPECT_THAT(Delete("w0"), IsOk());
@@ -108,7 +110,8 @@ TEST_F(LoadingTest, EverythingButSearchWorksAtOnceAndWritesAreTakenIn) {
   ASSERT_THAT(found, IsOk());
   EXPECT_EQ(found->queries[0].hits[0].word, "new");  // the new direction of w1
   EXPECT_EQ(table_->Describe().indexed_rows, 20U);
-  EXPECT_THAT(Nearest("w0", absl::Seconds(10))->queries[0].status, StatusIs(StatusCode::kNotFound, "'w0'"));
+  EXPECT_THAT(Nearest("w0", absl::Seconds(10))->queries[0].status,
+              StatusIs(StatusCode::kNotFound, "'w0'"));
 }
 
 TEST_F(LoadingTest, ClosingEndsTheLoading) {
@@ -124,7 +127,8 @@ TEST_F(LoadingTest, ADroppedTableStopsLoading) {
   LetGo();
   table_.reset();
   fixture_.Close();
-  for (const std::string& line : fixture_.events().lines()) EXPECT_FALSE(line.starts_with("error")) << line;
+  for (const std::string& line : fixture_.events().lines())
+    EXPECT_FALSE(line.starts_with("error")) << line;
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ class FaultyStore final : public Store {
     std::function<void()> before_each_row;  // of ScanRows; set before the store is used
   };
 
-  FaultyStore(std::unique_ptr<Store> store, Faults& faults) : store_(std::move(store)), faults_(faults) {}
+  FaultyStore(std::unique_ptr<Store> store, Faults& faults)
+      : store_(std::move(store)), faults_(faults) {}
 
   absl::StatusOr<std::vector<TableRecord>> Tables() const override { return store_->Tables(); }
   absl::StatusOr<TableRecord> CreateTable(TableRecord record) override {
@@ -33,7 +34,8 @@ class FaultyStore final : public Store {
     if (faults_.fail_writes) return Failure();
     return store_->DropTable(table_id);
   }
-  absl::Status Write(const TableRecord& after, std::span<const Commit> commits, uint64_t trim) override {
+  absl::Status Write(const TableRecord& after, std::span<const Commit> commits,
+                     uint64_t trim) override {
     if (faults_.fail_writes) return Failure();
     return store_->Write(after, commits, trim);
   }
@@ -41,8 +43,8 @@ class FaultyStore final : public Store {
       uint32_t table_id, std::span<const std::string_view> words) const override {
     return store_->FindWords(table_id, words);
   }
-  absl::StatusOr<std::vector<RowIdState>> FindRowIds(uint32_t table_id,
-                                                     std::span<const uint64_t> row_ids) const override {
+  absl::StatusOr<std::vector<RowIdState>> FindRowIds(
+      uint32_t table_id, std::span<const uint64_t> row_ids) const override {
     return store_->FindRowIds(table_id, row_ids);
   }
   absl::StatusOr<std::vector<std::optional<StoredRow>>> GetByWords(
@@ -66,7 +68,8 @@ class FaultyStore final : public Store {
                                                        bool with_codes) const override {
     return store_->ScanWords(table_id, prefix, after, with_codes);
   }
-  absl::StatusOr<std::vector<LogEntry>> ReadLog(uint32_t table_id, uint64_t after, size_t max) const override {
+  absl::StatusOr<std::vector<LogEntry>> ReadLog(uint32_t table_id, uint64_t after,
+                                                size_t max) const override {
     return store_->ReadLog(table_id, after, max);
   }
   absl::Status Flush() override { return store_->Flush(); }

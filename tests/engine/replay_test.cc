@@ -44,7 +44,8 @@ void WriteAtRandom(Table& table, uint64_t seed) {
   for (int step = 0; step < 400; ++step) {
     const std::vector<float> vector = {static_cast<float>(random() % 1000) + 1, 2, -0.0F};
     std::vector<std::string> words;
-    for (size_t i = 0; i <= random() % 4; ++i) words.push_back(absl::StrCat("w", i, "_", random() % 40));
+    for (size_t i = 0; i <= random() % 4; ++i)
+      words.push_back(absl::StrCat("w", i, "_", random() % 40));
     std::vector<RowInput> rows;
     for (const std::string& word : words) rows.push_back({word, vector, std::nullopt});
     if (random() % 5 == 0) rows[0].row_id = random() % 2000;
@@ -98,7 +99,8 @@ TEST(ReplayTest, RefusesAGap) {
   Mutation mutation;
   mutation.words = {"a"};
   mutation.codes = std::string("\0\0\x80\x3f", 4);
-  EXPECT_THAT(table->Apply(2, mutation), StatusIs(StatusCode::kFailedPrecondition, "mutation 2 can't follow mutation 0"));
+  EXPECT_THAT(table->Apply(2, mutation),
+              StatusIs(StatusCode::kFailedPrecondition, "mutation 2 can't follow mutation 0"));
   EXPECT_THAT(table->Apply(0, mutation), StatusIs(StatusCode::kInvalidArgument, "begin at 1"));
   EXPECT_THAT(table->Apply(1, mutation), IsOk());
   EXPECT_EQ(table->Describe().rows, 1U);

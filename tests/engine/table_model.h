@@ -34,7 +34,8 @@ class TableModel {
   const std::map<std::string, Row>& rows() const { return rows_; }
   uint64_t next_row_id() const { return next_row_id_; }
 
-  // The k best (word, score), best first, equal scores by lower id; without the row that `skip` names.
+  // The k best (word, score), best first, equal scores by lower id; without the row that `skip`
+  // names.
   std::vector<std::pair<std::string, double>> Nearest(const std::vector<float>& query, size_t k,
                                                       const std::optional<std::string>& skip,
                                                       std::optional<uint64_t> first_n) const {
@@ -54,7 +55,8 @@ class TableModel {
       return a.score != b.score ? a.score > b.score : a.row_id < b.row_id;
     });
     std::vector<std::pair<std::string, double>> best;
-    for (size_t i = 0; i < std::min(k, all.size()); ++i) best.emplace_back(all[i].word, all[i].score);
+    for (size_t i = 0; i < std::min(k, all.size()); ++i)
+      best.emplace_back(all[i].word, all[i].score);
     return best;
   }
 

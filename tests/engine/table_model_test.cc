@@ -68,10 +68,12 @@ class TableModelTest : public testing::TestWithParam<Metric> {
     std::optional<std::string> skip;
     QueryTarget target = std::span<const float>(vector);
     const std::string word = RandomWord();
-    if (const auto found = model_.rows().find(word); random_() % 2 == 0 && found != model_.rows().end()) {
+    if (const auto found = model_.rows().find(word);
+        random_() % 2 == 0 && found != model_.rows().end()) {
       skip = word;
       vector = found->second.vector;
-      target = random_() % 2 == 0 ? QueryTarget(std::string_view(word)) : QueryTarget(found->second.row_id);
+      target = random_() % 2 == 0 ? QueryTarget(std::string_view(word))
+                                  : QueryTarget(found->second.row_id);
     }
     const auto found = table_->Nearest({&target, 1}, options);
     ASSERT_THAT(found, IsOk());

@@ -33,7 +33,8 @@ class UpsertTest : public testing::Test {
   }
   std::optional<uint64_t> IdOf(const std::string& word) {
     const auto got = table_->Get(std::vector<std::string_view>{word});
-    return got.ok() && !got->rows.empty() ? std::optional<uint64_t>(got->rows[0].row_id) : std::nullopt;
+    return got.ok() && !got->rows.empty() ? std::optional<uint64_t>(got->rows[0].row_id)
+                                          : std::nullopt;
   }
 
   DatabaseFixture fixture_;
@@ -59,9 +60,11 @@ TEST_F(UpsertTest, ExplicitIds) {
   EXPECT_THAT(Put({{"far", {1, 0}, 10}}), IsOk());
   EXPECT_THAT(Put({{"far", {1, 0}, 12}}), StatusIs(StatusCode::kInvalidArgument, "has row id 10"));
   EXPECT_THAT(Put({{"other", {1, 0}, 10}}), StatusIs(StatusCode::kAlreadyExists, "row id 10"));
-  EXPECT_THAT(Put({{"x", {1, 0}, 20}, {"y", {1, 0}, 20}}),
-              StatusIs(StatusCode::kInvalidArgument, "row 1 ('y'): row id 20 is in the batch twice"));
-  EXPECT_THAT(Put({{"x", {1, 0}, uint64_t{1} << 63}}), StatusIs(StatusCode::kInvalidArgument, "greatest"));
+  EXPECT_THAT(
+      Put({{"x", {1, 0}, 20}, {"y", {1, 0}, 20}}),
+      StatusIs(StatusCode::kInvalidArgument, "row 1 ('y'): row id 20 is in the batch twice"));
+  EXPECT_THAT(Put({{"x", {1, 0}, uint64_t{1} << 63}}),
+              StatusIs(StatusCode::kInvalidArgument, "greatest"));
   ASSERT_THAT(Put({{"last", {1, 0}, kMaxRowId}}), IsOk());
   EXPECT_THAT(Put({{"next", {1, 0}}}), StatusIs(StatusCode::kResourceExhausted, "used up"));
   EXPECT_EQ(table_->Describe().rows, 4U);
@@ -112,21 +115,22 @@ TEST_P(BadRowTest, IsLeftOutWhenAskedTo) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadRowTest,
-    testing::Values(BadRow{"TooFew", "w", {1}, "has 1 values; the table has 2"},
-                    BadRow{"TooMany", "w", {1, 2, 3}, "has 3 values; the table has 2"},
-                    BadRow{"None", "w", {}, "has 0 values"},
-                    BadRow{"NaN", "w", {1, NAN}, "value 1 of the vector is NaN"},
-                    BadRow{"Infinity", "w", {-kInfinity, 1}, "value 0 of the vector is infinite"},
-                    BadRow{"Zero", "w", {0, -0.0F}, "all zero"},
-                    BadRow{"EmptyWord", "", {1, 0}, "empty"},
-                    BadRow{"LongWord", std::string(4097, 'x'), {1, 0}, "4097 bytes; the limit is 4096"},
-                    BadRow{"Nul", std::string("a\0b", 3), {1, 0}, "NUL"},
-                    BadRow{"NotUtf8", "\xff\xfe", {1, 0}, "not valid UTF-8"}),
+    testing::Values(
+        BadRow{"TooFew", "w", {1}, "has 1 values; the table has 2"},
+        BadRow{"TooMany", "w", {1, 2, 3}, "has 3 values; the table has 2"},
+        BadRow{"None", "w", {}, "has 0 values"},
+        BadRow{"NaN", "w", {1, NAN}, "value 1 of the vector is NaN"},
+        BadRow{"Infinity", "w", {-kInfinity, 1}, "value 0 of the vector is infinite"},
+        BadRow{"Zero", "w", {0, -0.0F}, "all zero"}, BadRow{"EmptyWord", "", {1, 0}, "empty"},
+        BadRow{"LongWord", std::string(4097, 'x'), {1, 0}, "4097 bytes; the limit is 4096"},
+        BadRow{"Nul", std::string("a\0b", 3), {1, 0}, "NUL"},
+        BadRow{"NotUtf8", "\xff\xfe", {1, 0}, "not valid UTF-8"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(UpsertTest, RefusesAWordTwiceAndAnEmptyBatch) {
-  EXPECT_THAT(Put({{"a", {1, 0}}, {"a", {0, 1}}}),
-              StatusIs(StatusCode::kInvalidArgument, "row 1 ('a'): the word is in the batch twice"));
+  EXPECT_THAT(
+      Put({{"a", {1, 0}}, {"a", {0, 1}}}),
+      StatusIs(StatusCode::kInvalidArgument, "row 1 ('a'): the word is in the batch twice"));
   EXPECT_THAT(Put({}), StatusIs(StatusCode::kInvalidArgument, "no rows"));
   EXPECT_EQ(table_->Describe().rows, 0U);
 }
@@ -147,8 +151,11 @@ TEST_F(UpsertTest, SkippingLeavesOutRowsThatTheModeRefuses) {
 }
 
 TEST_F(UpsertTest, AcceptsExtremesAndAnyScript) {
-  ASSERT_THAT(Put({{"huge", {3e38F, 3e38F}}, {"tiny", {1e-45F, 0}}, {"two words", {1, 2}},
-                   {"\xe6\x9d\xb1\xe4\xba\xac", {2, 1}}, {"-dash", {1, 1}}}),
+  ASSERT_THAT(Put({{"huge", {3e38F, 3e38F}},
+                   {"tiny", {1e-45F, 0}},
+                   {"two words", {1, 2}},
+                   {"\xe6\x9d\xb1\xe4\xba\xac", {2, 1}},
+                   {"-dash", {1, 1}}}),
               IsOk());
   const auto similar = table_->Similarity(std::string_view("huge"), std::string_view("-dash"));
   ASSERT_THAT(similar, IsOk());
