@@ -1,7 +1,8 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <functional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -9,20 +10,22 @@
 
 namespace vectable {
 
-// The deadline that the client gave its call, or InfiniteFuture.
-absl::Time DeadlineOf(const grpc::CallbackServerContext& context);
-
 // Whether somebody still waits for a call's answer, and how long it was held back. Thread-safe but
 // for the waits.
 class CallState {
  public:
-  explicit CallState(absl::Time deadline) : deadline_(deadline) {}
+  // `cancelled` is asked again and again, from any thread.
+  CallState(absl::Time deadline, std::function<bool()> cancelled)
+      : deadline_(deadline), cancelled_(std::move(cancelled)) {}
 
+  // Of a call that gRPC isn't done with as long as the state is asked.
+  explicit CallState(const grpc::CallbackServerContext& context);
+
+  // The deadline that the client gave, or InfiniteFuture.
   absl::Time deadline() const { return deadline_; }
-  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  // The client went away, or the server ends the call.
-  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  // Whether the client went away or the server ends the call.
+  bool cancelled() const { return cancelled_(); }
 
   // Around a wait for a table that loads; not to be called from two threads at once.
   void BeginWait() { wait_begin_ = Clock::now(); }
@@ -36,9 +39,9 @@ class CallState {
   using Clock = std::chrono::steady_clock;
 
   const absl::Time deadline_;
+  const std::function<bool()> cancelled_;
   Clock::time_point wait_begin_;
   Clock::duration waited_{};
-  std::atomic<bool> cancelled_ = false;
 };
 
 }  // namespace vectable

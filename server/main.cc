@@ -24,7 +24,8 @@
 namespace vectable {
 namespace {
 
-constexpr absl::Duration kDrainTime = absl::Seconds(10);
+// Of the ten seconds that a stop may take; the rest is for writing out what is in memory.
+constexpr absl::Duration kDrainTime = absl::Seconds(8);
 
 size_t MiB(uint64_t count) { return static_cast<size_t>(count << 20); }
 

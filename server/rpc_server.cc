@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/limits.h"
 #include "common/status_util.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
+#include "grpcpp/support/server_interceptor.h"
 
 namespace vectable {
 namespace {
@@ -19,6 +23,8 @@ constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 // A client's own pings are fine from this interval on.
 constexpr int kLeastClientPingMs = 10'000;
+
+constexpr absl::Duration kDrainPoll = absl::Milliseconds(5);
 
 // What gRPC takes in: some more than our own limit, which names what fits.
 int TransportBytes(const Limits& limits) {
@@ -36,6 +42,31 @@ void SetChannelArguments(const Limits& limits, grpc::ServerBuilder& builder) {
                              kLeastClientPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
 }
+
+// Lives as long as its call and is counted.
+class CountedCall final : public grpc::experimental::Interceptor {
+ public:
+  explicit CountedCall(std::atomic<int>& calls) : calls_(calls) { ++calls_; }
+  ~CountedCall() override { --calls_; }
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    methods->Proceed();
+  }
+
+ private:
+  std::atomic<int>& calls_;
+};
+
+class CallCounter final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit CallCounter(std::atomic<int>& calls) : calls_(calls) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* /*info*/) override {
+    return new CountedCall(calls_);
+  }
+
+ private:
+  std::atomic<int>& calls_;
+};
 
 // Only reflection is served by gRPC's own threads.
 void LimitSyncThreads(grpc::ServerBuilder& builder) {
@@ -82,6 +113,9 @@ absl::Status RpcServer::Listen() {
   builder.RegisterService(&search_);
   builder.RegisterService(&sizing_);
   builder.RegisterService(&admin_);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<CallCounter>(calls_under_way_));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port <= 0) {
     VT_RETURN_IF_ERROR(CheckCanListen(address_));
@@ -113,9 +147,10 @@ void RpcServer::Shutdown(absl::Duration drain) {
     server_->GetHealthCheckService()->Shutdown();
   }
   parked_.Stop();
-  if (server_ != nullptr) {
-    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
-  }
+  // gRPC's own drain waits for idle connections too, as long as their clients like.
+  const absl::Time end = absl::Now() + drain;
+  while (calls_under_way_ > 0 && absl::Now() < end) absl::SleepFor(kDrainPoll);
+  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
   pool_.Shutdown();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -52,8 +53,9 @@ class RpcServer {
   // A channel to this server that uses no network; must be gone before the server is.
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
-  // Says NOT_SERVING, takes no more calls, lets those under way finish for `drain`, then cancels
-  // them, and returns when all are done. Searches that wait for a table get UNAVAILABLE at once.
+  // Says NOT_SERVING, lets the calls under way finish for `drain`, then takes no more and cancels
+  // what is left; returns when all are done. Idle connections don't hold it up. Searches that wait
+  // for a table get UNAVAILABLE at once.
   void Shutdown(absl::Duration drain);
 
  private:
@@ -72,6 +74,7 @@ class RpcServer {
   AdminServiceImpl admin_;
   TableHealth* const table_health_;
   ListenAddress address_;
+  std::atomic<int> calls_under_way_{0};
   std::unique_ptr<grpc::Server> server_;  // last: gRPC doesn't own the services
 };
 

@@ -25,7 +25,6 @@ class ScanStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Start();
 
   void OnWriteDone(bool ok) override;
-  void OnCancel() override { state_.Cancel(); }
   void OnDone() override { delete this; }
 
  private:

@@ -21,7 +21,10 @@ absl::Status Guarded(const std::function<absl::Status()>& work) {
 }
 
 UnaryCallBase::UnaryCallBase(const CallEnvironment& environment, UnaryIo io)
-    : environment_(environment), io_(io), state_(DeadlineOf(*io.context)) {}
+    : environment_(environment),
+      io_(io),
+      reactor_(io.context->DefaultReactor()),
+      state_(*io.context) {}
 
 void UnaryCallBase::Start() {
   const absl::Status status = environment_.pool.Submit([this] { Run(); }, io_.request->Length());
@@ -72,6 +75,9 @@ void UnaryCallBase::Wake(ParkedCalls::Wake wake) {
   }
 }
 
-void UnaryCallBase::End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+void UnaryCallBase::End(const absl::Status& status) {
+  reactor_->Finish(ToGrpcStatus(status));
+  delete this;
+}
 
 }  // namespace vectable

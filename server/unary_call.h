@@ -29,24 +29,28 @@ struct CallEnvironment {
 // Returns what `work` returns, or its exception as a status.
 absl::Status Guarded(const std::function<absl::Status()>& work);
 
-// A unary call as gRPC hands it over; its bytes live until the call is done.
+// A unary call as gRPC hands it over; its bytes live until the call is finished.
 struct UnaryIo {
   grpc::CallbackServerContext* context;
   const grpc::ByteBuffer* request;
   grpc::ByteBuffer* reply;
 };
 
-// The part of a unary call that doesn't depend on its messages. On a worker: is it still wanted and
-// small enough, parse, wait for the gate, work, write. Deletes itself when gRPC is done with it.
-class UnaryCallBase : public grpc::ServerUnaryReactor {
+// The part of a unary call that doesn't depend on its messages. On a worker: is it still wanted,
+// parse, wait for the gate, work, write. Deletes itself when it has answered.
+class UnaryCallBase {
  public:
   UnaryCallBase(const CallEnvironment& environment, UnaryIo io);
+  virtual ~UnaryCallBase() = default;
 
-  // Queues the call; finishes it with an error when that fails.
+  UnaryCallBase(const UnaryCallBase&) = delete;
+  UnaryCallBase& operator=(const UnaryCallBase&) = delete;
+
+  // Queues the call; finishes it with an error when that fails. The call may be gone on return.
   void Start();
 
-  void OnCancel() final { state_.Cancel(); }
-  void OnDone() final { delete this; }
+  // What gRPC is given; a reactor of our own would cost every call one more change of threads.
+  grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
  protected:
   // Fills and checks the request.
@@ -67,10 +71,12 @@ class UnaryCallBase : public grpc::ServerUnaryReactor {
   void Wake(ParkedCalls::Wake wake);
   absl::Status ParseOnce();
   absl::Status Answer();
+  // Answers and deletes.
   void End(const absl::Status& status);
 
   const CallEnvironment& environment_;
   const UnaryIo io_;
+  grpc::ServerUnaryReactor* const reactor_;  // gRPC's
   CallState state_;
   bool parsed_ = false;
 };
@@ -122,8 +128,9 @@ grpc::ServerUnaryReactor* StartUnary(const CallEnvironment& environment, UnaryIo
                                      typename UnaryCall<Request, Response>::Work work,
                                      Gate<Request> gate = {}) {
   auto* call = new UnaryCall<Request, Response>(environment, io, std::move(work), std::move(gate));
+  grpc::ServerUnaryReactor* reactor = call->reactor();
   call->Start();
-  return call;
+  return reactor;
 }
 
 }  // namespace vectable

@@ -31,7 +31,6 @@ class UpsertStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mu_);
   void OnWriteDone(bool ok) override;
-  void OnCancel() override { state_.Cancel(); }
   void OnDone() override { delete this; }
 
  private:

@@ -207,7 +207,8 @@ TEST(SearchMessages, Targets) {
 }
 
 TEST(SearchMessages, Options) {
-  const CallState call(absl::InfiniteFuture());
+  bool cancelled = false;
+  const CallState call(absl::InfiniteFuture(), [&cancelled] { return cancelled; });
   v1::NearestRequest request;
   request.set_k(7);
   SearchOptions options = SearchOptionsFromProto(request, call);
@@ -229,6 +230,8 @@ TEST(SearchMessages, Options) {
   EXPECT_TRUE(options.include_vectors);
   EXPECT_EQ(options.deadline, absl::InfiniteFuture());
   EXPECT_FALSE(options.cancelled());
+  cancelled = true;
+  EXPECT_TRUE(options.cancelled());
 }
 
 TEST(SearchMessages, Results) {
