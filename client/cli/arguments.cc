@@ -82,6 +82,7 @@ std::vector<std::string> ProtectArguments(std::span<const std::string> arguments
   for (const std::string& argument : arguments) {
     if (!options_ended && argument == "--") {
       options_ended = true;
+      safe.push_back(argument);  // ends the values of an option that takes many
       continue;
     }
     if ((options_ended && argument.starts_with('-')) || NeedsMark(argument)) {

@@ -16,19 +16,22 @@ namespace {
 // the form of numbers.
 class Utf8Scope {
  public:
-  Utf8Scope() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-    if (utf8_ != nullptr) before_ = uselocale(utf8_);
+  Utf8Scope() {
+    if (Utf8() != nullptr) before_ = uselocale(Utf8());
   }
   ~Utf8Scope() {
-    if (utf8_ == nullptr) return;
-    uselocale(before_);
-    freelocale(utf8_);
+    if (Utf8() != nullptr) uselocale(before_);
   }
   Utf8Scope(const Utf8Scope&) = delete;
   Utf8Scope& operator=(const Utf8Scope&) = delete;
 
  private:
-  locale_t utf8_;
+  // Read from the disk once; a table has thousands of cells.
+  static locale_t Utf8() {
+    static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return utf8;
+  }
+
   locale_t before_ = nullptr;
 };
 

@@ -54,6 +54,13 @@ TEST(ArgumentsTest, WordsArriveAsTheyAre) {
               ElementsAre("[SEP]", "a", "[x]"));
 }
 
+TEST(ArgumentsTest, TwoDashesEndTheValuesOfAnOption) {
+  const Parsed parsed = Parse({"--exclude", "a", "b", "--", "-w", "v"});
+  EXPECT_EQ(parsed.word, "-w");
+  EXPECT_THAT(parsed.exclude, ElementsAre("a", "b"));
+  EXPECT_THAT(parsed.values, ElementsAre("v"));
+}
+
 TEST(ArgumentsTest, BadOnesAreRefused) {
   EXPECT_THROW(Parse({"w", "-x"}), CLI::ExtrasError);
   EXPECT_THROW(Parse({"w", "-k", "ten"}), CLI::ValidationError);
