@@ -122,6 +122,7 @@ std::vector<TableDescription> Database::ListTables() const {
     for (const auto& [name, table] : tables_) tables.push_back(table);
   }
   std::vector<TableDescription> descriptions;
+  descriptions.reserve(tables.size());
   for (const std::shared_ptr<Table>& table : tables) descriptions.push_back(table->Describe());
   return descriptions;
 }

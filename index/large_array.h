@@ -9,6 +9,9 @@
 
 namespace vectable {
 
+inline constexpr size_t kHugePage = size_t{2} << 20;
+inline constexpr size_t kCacheLine = 64;
+
 struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
@@ -22,8 +25,6 @@ using LargeArray = std::unique_ptr<T[], FreeMemory>;
 // touch.
 template <typename T>
 LargeArray<T> AllocateLarge(size_t count, bool huge) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  constexpr size_t kCacheLine = 64;
   const size_t bytes = count * sizeof(T);
   const bool large = bytes >= kHugePage - kHugePage / 4;
   const size_t alignment = large ? kHugePage : kCacheLine;
