@@ -121,7 +121,8 @@ int Serve(const std::string& way) {
                    .max_waiting_bytes = size_t{1} << 30});
   ParkedCalls parked(1);
   const Limits limits;
-  const CallEnvironment calls{pool, parked, limits};
+  CallsUnderWay under_way;
+  const CallEnvironment calls{pool, parked, under_way, limits};
   SyncService sync;
   InlineService inline_service;
   PoolService pool_service(pool);

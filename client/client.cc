@@ -99,13 +99,6 @@ absl::StatusOr<uint64_t> Client::DropTable(const std::string& name) {
   return reply.dropped_rows();
 }
 
-absl::StatusOr<v1::ReportTableResponse> Client::ReportTable(const std::string& table) {
-  VT_RETURN_IF_ERROR(CheckText("table name", table));
-  v1::ReportTableRequest request;
-  request.set_table(table);
-  return impl_->Call(impl_->sizing, &v1::SizingService::Stub::ReportTable, request);
-}
-
 absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {
   return impl_->Call(impl_->admin, &v1::AdminService::Stub::GetServerInfo,
                      v1::GetServerInfoRequest());

@@ -92,6 +92,12 @@ class Client {
   absl::StatusOr<v1::SimilarityResponse> Similarity(const v1::SimilarityRequest& request);
 
   absl::StatusOr<v1::ReportTableResponse> ReportTable(const std::string& table);
+  // Measures what each precision costs. Calls `on_progress` after each step of the server's work
+  // until it returns an error, which is then given back. The timeout is how long the server may
+  // stay silent between two steps.
+  absl::StatusOr<v1::PrecisionCosts> MeasurePrecisions(
+      const v1::MeasurePrecisionsRequest& request,
+      const std::function<absl::Status(uint64_t done, uint64_t steps)>& on_progress);
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo();
 
   const ClientOptions& options() const;

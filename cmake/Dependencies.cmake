@@ -12,6 +12,8 @@ find_package(RocksDB CONFIG REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 # faiss
 find_package(faiss CONFIG REQUIRED)
+# hwy::hwy
+find_package(HWY CONFIG REQUIRED)
 
 if(NOT VECTABLE_CORE_ONLY)
   # protobuf::libprotobuf, protobuf::protoc; the package has no CMake config, so module mode.

@@ -14,6 +14,7 @@ inline constexpr uint64_t kMaxRowId = (uint64_t{1} << 63) - 1;
 struct Limits {
   uint32_t max_k = 10'000;                      // hits per query
   size_t max_queries = 1'000;                   // queries in a Nearest request
+  uint32_t max_measure_queries = 10'000;        // rows that MeasurePrecisions uses as queries
   size_t max_keys = 10'000;                     // words or row ids in a Get or Delete
   size_t max_message_bytes = size_t{64} << 20;  // one request, serialized
   size_t max_reply_bytes = size_t{4} << 20;     // one unary reply: a foreign client's default

@@ -8,7 +8,6 @@
 #include "common/names.h"
 #include "common/status_util.h"
 #include "engine/near_words.h"
-#include "engine/row_codec.h"
 
 namespace vectable {
 
@@ -65,7 +64,6 @@ absl::Status Database::CheckNewTable(const TableSpec& spec) const {
                                                    " dimensions; it must be 1 to ",
                                                    parts_.limits.max_dimensions));
   }
-  VT_RETURN_IF_ERROR(Annotate(CheckPrecision(spec.precision), label));
   return Annotate(CheckDimensionNames(spec.dimension_names, spec.dimensions), label);
 }
 

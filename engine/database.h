@@ -55,7 +55,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   // INVALID_ARGUMENT (name, dimensions, dimension names), ALREADY_EXISTS, RESOURCE_EXHAUSTED (too
-  // many tables), UNIMPLEMENTED (a precision other than fp32).
+  // many tables).
   absl::StatusOr<TableDescription> CreateTable(const TableSpec& spec);
 
   // The table, which stays usable after a drop as long as it is held (writes then fail). NOT_FOUND

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "engine/row_codec.h"
 
 namespace vectable {
 namespace {
@@ -16,7 +15,7 @@ constexpr absl::Duration kCancelPoll = absl::Milliseconds(20);
 }  // namespace
 
 std::unique_ptr<TableIndex> LiveIndex::MakeEmpty() const {
-  return std::make_unique<TableIndex>(metric_, dimensions_, backend_);
+  return std::make_unique<TableIndex>(metric_, codec_, backend_);
 }
 
 std::shared_ptr<const IndexSnapshot> LiveIndex::snapshot() const {
@@ -77,8 +76,8 @@ bool LiveIndex::Apply(std::span<const Commit> commits) {
           index_->Erase(change.row_id);
           continue;
         }
-        if (!DecodeVector(change.codes, dimensions_, scratch_).ok()) throw std::exception();
-        index_->Put(change.row_id, change.word, scratch_);
+        if (!codec_.CheckLength(change.codes).ok()) throw std::exception();
+        index_->Put(change.row_id, change.word, change.codes);
       }
     }
     index_->Publish(commits.back().sequence);

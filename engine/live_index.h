@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/vector_codec.h"
 #include "index/table_index.h"
 #include "storage/store.h"
 
@@ -22,8 +23,8 @@ namespace vectable {
 // order.
 class LiveIndex {
  public:
-  LiveIndex(Metric metric, uint32_t dimensions, const BatchBackend& backend)
-      : metric_(metric), dimensions_(dimensions), backend_(backend) {}
+  LiveIndex(Metric metric, VectorCodec codec, const BatchBackend& backend)
+      : metric_(metric), codec_(codec), backend_(backend) {}
 
   // An empty index to fill.
   std::unique_ptr<TableIndex> MakeEmpty() const;
@@ -62,11 +63,10 @@ class LiveIndex {
 
  private:
   const Metric metric_;
-  const uint32_t dimensions_;
+  const VectorCodec codec_;
   const BatchBackend& backend_;
 
   std::unique_ptr<TableIndex> index_;  // the writer's
-  std::vector<float> scratch_;         // the writer's
 
   mutable absl::Mutex mu_;
   std::shared_ptr<const IndexSnapshot> snapshot_ ABSL_GUARDED_BY(mu_);

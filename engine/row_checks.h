@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "common/limits.h"
+#include "common/vector_codec.h"
 #include "engine/types.h"
 
 namespace vectable {
@@ -21,17 +22,22 @@ std::string RowLabel(size_t index, std::string_view word);
 // Checks the rows of one batch. Keeps views of their words.
 class BatchChecker {
  public:
-  BatchChecker(const TableSpec& spec, const Limits& limits) : spec_(spec), limits_(limits) {}
+  BatchChecker(const TableSpec& spec, const Limits& limits)
+      : spec_(spec), limits_(limits), codec_(spec.precision, spec.dimensions) {}
 
-  // OK, or why this row can't be written: its word, vector or id, or that a row before it has the
-  // same word or id. A refused row counts as not seen. INVALID_ARGUMENT with the row's label.
-  absl::Status Check(size_t index, const RowInput& row);
+  // Appends the vector's codes, at the table's precision, to `codes`; or says why this row can't be
+  // written: its word, vector or id, or that a row before it has the same word or id. A refused row
+  // counts as not seen. INVALID_ARGUMENT with the row's label.
+  absl::Status Encode(size_t index, const RowInput& row, std::string& codes);
 
  private:
-  absl::Status CheckUnlabelled(const RowInput& row);
+  absl::Status CheckKeys(const RowInput& row);
+  absl::Status EncodeVector(std::span<const float> vector, std::string& codes);
 
   const TableSpec& spec_;
   const Limits& limits_;
+  const VectorCodec codec_;
+  std::vector<float> decoded_;
   absl::flat_hash_set<std::string_view> words_;
   absl::flat_hash_set<uint64_t> row_ids_;
 };

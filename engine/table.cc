@@ -8,7 +8,6 @@
 #include "common/names.h"
 #include "common/status_util.h"
 #include "engine/row_checks.h"
-#include "engine/row_codec.h"
 
 namespace vectable {
 namespace {
@@ -17,16 +16,17 @@ TableSpec SpecOf(const TableRecord& record) {
   return {record.name, record.dimensions, record.precision, record.metric, record.dimension_names};
 }
 
+// The mutation that writes the chosen rows, whose codes are given.
 Mutation MakeUpsert(std::span<const RowInput> rows, const std::vector<size_t>& chosen,
-                    UpsertMode mode) {
+                    std::string codes, UpsertMode mode) {
   Mutation mutation;
   mutation.kind = Mutation::Kind::kUpsert;
   mutation.mode = mode;
+  mutation.codes = std::move(codes);
   mutation.words.reserve(chosen.size());
   bool any_id = false;
   for (const size_t i : chosen) {
     mutation.words.emplace_back(rows[i].word);
-    EncodeVector(mutation.codes, rows[i].vector);
     any_id = any_id || rows[i].row_id.has_value();
   }
   if (any_id) {
@@ -64,11 +64,13 @@ size_t KeyCount(const RowKeys& keys) {
   return std::visit([](const auto& list) { return list.size(); }, keys);
 }
 
-absl::StatusOr<RowValue> ToRowValue(const RowView& row, size_t dimensions, bool with_vector) {
+absl::StatusOr<RowValue> ToRowValue(const RowView& row, const VectorCodec& codec,
+                                    bool with_vector) {
   RowValue value{row.row_id, std::string(row.word), {}};
   if (with_vector) {
-    VT_RETURN_IF_ERROR(Annotate(DecodeVector(row.codes, dimensions, value.vector),
-                                absl::StrCat("row id ", row.row_id)));
+    VT_RETURN_IF_ERROR(Annotate(codec.CheckLength(row.codes), absl::StrCat("row id ", row.row_id)));
+    value.vector.resize(codec.dimensions());
+    codec.Decode(row.codes.data(), 1, value.vector.data());
   }
   return value;
 }
@@ -78,8 +80,7 @@ absl::StatusOr<RowValue> ToRowValue(const RowView& row, size_t dimensions, bool 
 absl::StatusOr<std::optional<RowValue>> RowScan::Next() {
   VT_ASSIGN_OR_RETURN(const bool more, cursor_->Next());
   if (!more) return std::nullopt;
-  VT_ASSIGN_OR_RETURN(RowValue row,
-                      ToRowValue(cursor_->row(), cursor_->table().dimensions, include_vectors_));
+  VT_ASSIGN_OR_RETURN(RowValue row, ToRowValue(cursor_->row(), codec_, include_vectors_));
   return std::optional<RowValue>(std::move(row));
 }
 
@@ -87,7 +88,8 @@ Table::Table(TableRecord record, Parts parts)
     : parts_(std::move(parts)),
       table_id_(record.table_id),
       shape_(SpecOf(record)),
-      index_(record.metric, record.dimensions, parts_.backend),
+      codec_(record.precision, record.dimensions),
+      index_(record.metric, codec_, parts_.backend),
       writer_(
           std::move(record), parts_.store, parts_.limits, index_,
           [this](uint64_t sequence, const Mutation& mutation) {
@@ -115,6 +117,19 @@ TableDescription Table::Describe() const {
   return description;
 }
 
+absl::StatusOr<TableReport> Table::Report() const {
+  absl::StatusOr<StoreUsage> usage = parts_.store.Usage();
+  if (!usage.ok()) return Annotate(usage.status(), Label());
+  const auto files = usage->tables.find(table_id_);
+  if (files == usage->tables.end()) {
+    return absl::NotFoundError(absl::StrCat(Label(), " was dropped"));
+  }
+  TableReport report{Describe(), files->second, std::nullopt, *std::move(usage)};
+  const std::shared_ptr<const IndexSnapshot> snapshot = index_.snapshot();
+  if (snapshot != nullptr) report.index = snapshot->Memory();
+  return report;
+}
+
 absl::StatusOr<UpsertOutcome> Table::Upsert(std::span<const RowInput> rows, UpsertMode mode) {
   return WriteRows(rows, mode, /*skip_bad=*/false);
 }
@@ -132,8 +147,10 @@ absl::StatusOr<UpsertOutcome> Table::WriteRows(std::span<const RowInput> rows, U
   UpsertOutcome outcome;
   std::vector<size_t> good;
   good.reserve(rows.size());
+  std::string codes;
+  codes.reserve(rows.size() * codec_.row_bytes());
   for (size_t i = 0; i < rows.size(); ++i) {
-    absl::Status status = checker.Check(i, rows[i]);
+    absl::Status status = checker.Encode(i, rows[i], codes);
     if (status.ok()) {
       good.push_back(i);
     } else if (skip_bad) {
@@ -143,7 +160,8 @@ absl::StatusOr<UpsertOutcome> Table::WriteRows(std::span<const RowInput> rows, U
     }
   }
   if (good.empty()) return outcome;
-  absl::StatusOr<MutationOutcome> written = writer_.Submit(MakeUpsert(rows, good, mode), skip_bad);
+  absl::StatusOr<MutationOutcome> written =
+      writer_.Submit(MakeUpsert(rows, good, std::move(codes), mode), skip_bad);
   if (!written.ok()) return Annotate(written.status(), Label());
   outcome.inserted = written->inserted;
   outcome.replaced = written->replaced;
@@ -186,7 +204,7 @@ absl::StatusOr<GetOutcome> Table::Get(const RowKeys& keys) const {
       continue;
     }
     absl::StatusOr<RowValue> value =
-        ToRowValue({row->row_id, row->word, row->codes}, shape_.dimensions, /*with_vector=*/true);
+        ToRowValue({row->row_id, row->word, row->codes}, codec_, /*with_vector=*/true);
     if (!value.ok()) return Annotate(value.status(), Label());
     outcome.rows.push_back(*std::move(value));
   }
@@ -210,7 +228,7 @@ absl::StatusOr<std::unique_ptr<RowScan>> Table::Scan(const ScanRange& range,
         include_vectors);
   }
   if (!cursor.ok()) return Annotate(cursor.status(), Label());
-  return std::make_unique<RowScan>(*std::move(cursor), include_vectors);
+  return std::make_unique<RowScan>(*std::move(cursor), codec_, include_vectors);
 }
 
 absl::Status Table::CheckMutation(const Mutation& mutation) const {
@@ -222,12 +240,15 @@ absl::Status Table::CheckMutation(const Mutation& mutation) const {
     return absl::InvalidArgumentError("the mutation's parts have different lengths");
   }
   BatchChecker checker(shape_, parts_.limits);
-  std::vector<float> vector;
+  std::vector<float> vector(shape_.dimensions);
+  std::string codes;
   for (size_t i = 0; i < mutation.words.size(); ++i) {
-    VT_RETURN_IF_ERROR(DecodeVector(mutation.CodesOf(i), shape_.dimensions, vector));
+    VT_RETURN_IF_ERROR(codec_.CheckLength(mutation.CodesOf(i)));
+    codec_.Decode(mutation.CodesOf(i).data(), 1, vector.data());
+    codes.clear();
     const std::optional<uint64_t> row_id =
         mutation.explicit_ids.empty() ? std::nullopt : mutation.explicit_ids[i];
-    VT_RETURN_IF_ERROR(checker.Check(i, {mutation.words[i], vector, row_id}));
+    VT_RETURN_IF_ERROR(checker.Encode(i, {mutation.words[i], vector, row_id}, codes));
   }
   return absl::OkStatus();
 }

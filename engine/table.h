@@ -13,10 +13,12 @@
 #include "absl/status/statusor.h"
 #include "common/events.h"
 #include "common/limits.h"
+#include "common/vector_codec.h"
 #include "engine/live_index.h"
 #include "engine/table_writer.h"
 #include "engine/types.h"
 #include "index/batch_backend.h"
+#include "index/precision_study.h"
 #include "storage/mutation.h"
 #include "storage/store.h"
 
@@ -26,15 +28,16 @@ namespace vectable {
 // does.
 class RowScan {
  public:
-  // `cursor` gives the rows.
-  RowScan(std::unique_ptr<RowCursor> cursor, bool include_vectors)
-      : cursor_(std::move(cursor)), include_vectors_(include_vectors) {}
+  // `cursor` gives the rows, `codec` their vectors.
+  RowScan(std::unique_ptr<RowCursor> cursor, VectorCodec codec, bool include_vectors)
+      : cursor_(std::move(cursor)), codec_(codec), include_vectors_(include_vectors) {}
 
   // The next row (its vector empty where the scan leaves them out), or nothing at the end.
   absl::StatusOr<std::optional<RowValue>> Next();
 
  private:
   const std::unique_ptr<RowCursor> cursor_;
+  const VectorCodec codec_;
   const bool include_vectors_;
 };
 
@@ -70,6 +73,9 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableDescription Describe() const;
 
+  // Measures what the table takes. NOT_FOUND when it was dropped.
+  absl::StatusOr<TableReport> Report() const;
+
   // Whether a search would be answered at once.
   bool searchable() const { return index_.snapshot() != nullptr; }
 
@@ -98,6 +104,11 @@ class Table : public std::enable_shared_from_this<Table> {
   // RESOURCE_EXHAUSTED above options.max_hits.
   absl::StatusOr<SearchOutcome> Nearest(std::span<const QueryTarget> queries,
                                         const SearchOptions& options) const;
+
+  // Begins to measure what each precision costs, with up to `queries` of the rows as queries.
+  // INVALID_ARGUMENT for a number out of range, UNAVAILABLE while the table loads,
+  // FAILED_PRECONDITION for fewer than two rows.
+  absl::StatusOr<std::unique_ptr<PrecisionStudy>> StudyPrecisions(uint32_t queries) const;
 
   // Compares two rows or vectors. Reads the store, so it works while the table loads.
   absl::StatusOr<SimilarityOutcome> Similarity(const QueryTarget& a, const QueryTarget& b) const;
@@ -136,6 +147,7 @@ class Table : public std::enable_shared_from_this<Table> {
   const Parts parts_;
   const uint32_t table_id_;
   const TableSpec shape_;  // without the name, which may change
+  const VectorCodec codec_;
   LiveIndex index_;
   TableWriter writer_;
 };

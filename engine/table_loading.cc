@@ -7,7 +7,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "common/status_util.h"
-#include "engine/row_codec.h"
 #include "engine/table.h"
 
 namespace vectable {
@@ -64,16 +63,15 @@ absl::Status Table::TryLoadIndex(const std::atomic<bool>& stop) {
 absl::StatusOr<uint64_t> Table::LoadRows(TableIndex& index, const std::atomic<bool>& stop) {
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<RowCursor> cursor,
                       parts_.store.ScanRows(table_id_, 0, std::nullopt));
-  std::vector<float> vector;
   uint64_t rows = 0;
   absl::Time next_report = absl::Now() + kReportInterval;
   while (true) {
     VT_ASSIGN_OR_RETURN(const bool more, cursor->Next());
     if (!more) break;
     const RowView row = cursor->row();
-    VT_RETURN_IF_ERROR(Annotate(DecodeVector(row.codes, shape_.dimensions, vector),
-                                absl::StrCat("row id ", row.row_id)));
-    index.Put(row.row_id, row.word, vector);
+    VT_RETURN_IF_ERROR(
+        Annotate(codec_.CheckLength(row.codes), absl::StrCat("row id ", row.row_id)));
+    index.Put(row.row_id, row.word, row.codes);
     if (++rows % kRowsPerStep != 0) continue;
     index_.SetProgress(rows);
     if (stop) break;
@@ -108,14 +106,14 @@ absl::Status Table::TakeIn(TableIndex& index, const LogEntry& entry) const {
   // comes.
   using Rows = std::vector<std::optional<StoredRow>>;
   VT_ASSIGN_OR_RETURN(const Rows rows, parts_.store.GetByRowIds(table_id_, entry.row_ids));
-  std::vector<float> vector;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i]) {
       index.Erase(entry.row_ids[i]);
       continue;
     }
-    VT_RETURN_IF_ERROR(DecodeVector(rows[i]->codes, shape_.dimensions, vector));
-    index.Put(rows[i]->row_id, rows[i]->word, vector);
+    VT_RETURN_IF_ERROR(
+        Annotate(codec_.CheckLength(rows[i]->codes), absl::StrCat("row id ", rows[i]->row_id)));
+    index.Put(rows[i]->row_id, rows[i]->word, rows[i]->codes);
   }
   return absl::OkStatus();
 }

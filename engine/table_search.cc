@@ -1,6 +1,7 @@
 // The searching part of Table.
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +11,6 @@
 #include "common/vector_math.h"
 #include "engine/near_words.h"
 #include "engine/row_checks.h"
-#include "engine/row_codec.h"
 #include "engine/table.h"
 
 namespace vectable {
@@ -45,7 +45,10 @@ absl::Status NoSuchRow(uint64_t row_id) {
 class Search {
  public:
   Search(const TableSpec& shape, const IndexSnapshot& snapshot, const SearchOptions& options)
-      : shape_(shape), snapshot_(snapshot), options_(options) {
+      : shape_(shape),
+        codec_(shape.precision, shape.dimensions),
+        snapshot_(snapshot),
+        options_(options) {
     for (const std::string_view word : options.exclude_words) {
       if (const std::optional<IndexedRow> row = snapshot.FindWord(word))
         excluded_.push_back(row->row_id);
@@ -66,6 +69,7 @@ class Search {
 
  private:
   absl::Status RunSome(std::span<const QueryTarget> targets, std::span<QueryOutcome> outcomes) {
+    row_vectors_.clear();
     std::vector<IndexQuery> queries;
     std::vector<size_t> places;
     for (size_t i = 0; i < targets.size(); ++i) {
@@ -106,7 +110,7 @@ class Search {
       row = snapshot_.FindRowId(std::get<uint64_t>(target));
       if (!row) return NoSuchRow(std::get<uint64_t>(target));
     }
-    query.vector = row->vector;
+    query.vector = row_vectors_.emplace_back(VectorOf(*row));
     if (!options_.include_self &&
         !std::binary_search(excluded_.begin(), excluded_.end(), row->row_id)) {
       query.excluded_row_ids.push_back(row->row_id);
@@ -120,7 +124,7 @@ class Search {
       if (options_.min_score && hit.score < *options_.min_score) break;  // best first
       SearchHit out{hit.row.row_id, std::string(hit.row.word), hit.score, std::nullopt, {}};
       if (shape_.metric == Metric::kEuclidean) out.distance = -hit.score;
-      if (options_.include_vectors) out.vector.assign(hit.row.vector.begin(), hit.row.vector.end());
+      if (options_.include_vectors) out.vector = VectorOf(hit.row);
       outcome.hits.push_back(std::move(out));
     }
     hits_ += outcome.hits.size();
@@ -142,12 +146,20 @@ class Search {
     return absl::OkStatus();
   }
 
+  std::vector<float> VectorOf(const IndexedRow& row) const {
+    std::vector<float> vector(shape_.dimensions);
+    codec_.Decode(row.codes, 1, vector.data());
+    return vector;
+  }
+
   const TableSpec& shape_;
+  const VectorCodec codec_;
   const IndexSnapshot& snapshot_;
   const SearchOptions& options_;
   std::vector<uint64_t> excluded_;
   size_t spelled_ = 0;
   uint64_t hits_ = 0;
+  std::deque<std::vector<float>> row_vectors_;  // of the queries that name a row
 };
 
 }  // namespace
@@ -168,6 +180,23 @@ absl::StatusOr<SearchOutcome> Table::Nearest(std::span<const QueryTarget> querie
                        (*snapshot)->sequence()};
 }
 
+absl::StatusOr<std::unique_ptr<PrecisionStudy>> Table::StudyPrecisions(uint32_t queries) const {
+  if (queries == 0 || queries > parts_.limits.max_measure_queries) {
+    return absl::InvalidArgumentError(absl::StrCat(Label(), ": ", queries,
+                                                   " queries to measure with; it must be 1 to ",
+                                                   parts_.limits.max_measure_queries));
+  }
+  absl::StatusOr<std::shared_ptr<const IndexSnapshot>> snapshot = index_.WaitForSnapshot(
+      absl::InfinitePast(), nullptr, [this] { return writer_.record().rows; });
+  if (!snapshot.ok()) return Annotate(snapshot.status(), Label());
+  if ((*snapshot)->live_rows() < 2) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Label(), " has ", (*snapshot)->live_rows(),
+                     " rows; to measure what a precision costs takes at least 2"));
+  }
+  return std::make_unique<PrecisionStudy>(*std::move(snapshot), queries);
+}
+
 absl::Status Table::UnknownWord(std::string_view word) const {
   const std::shared_ptr<const IndexSnapshot> snapshot = index_.snapshot();
   return NoSuchWord(word, snapshot == nullptr ? "" : SpellingHint(*snapshot, word));
@@ -184,8 +213,9 @@ absl::StatusOr<std::vector<float>> Table::VectorOf(const QueryTarget& target) co
   using Rows = std::vector<std::optional<StoredRow>>;
   VT_ASSIGN_OR_RETURN(const Rows rows, ReadRows(key));
   if (!rows[0]) return word != nullptr ? UnknownWord(*word) : NoSuchRow(std::get<uint64_t>(target));
-  std::vector<float> vector;
-  VT_RETURN_IF_ERROR(DecodeVector(rows[0]->codes, shape_.dimensions, vector));
+  VT_RETURN_IF_ERROR(codec_.CheckLength(rows[0]->codes));
+  std::vector<float> vector(shape_.dimensions);
+  codec_.Decode(rows[0]->codes.data(), 1, vector.data());
   return vector;
 }
 

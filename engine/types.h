@@ -15,7 +15,9 @@
 #include "absl/time/time.h"
 #include "common/metric.h"
 #include "common/precision.h"
+#include "index/index_memory.h"
 #include "storage/mutation.h"
+#include "storage/usage.h"
 
 namespace vectable {
 
@@ -38,6 +40,14 @@ struct TableDescription {
   uint64_t indexed_rows = 0;
   int64_t created_unix_micros = 0;
   uint64_t applied_sequence = 0;  // 0: no mutation yet
+};
+
+// What a table weighs in truth: on disk and in memory.
+struct TableReport {
+  TableDescription table;
+  TableUsage files;
+  std::optional<IndexMemory> index;  // nothing while the index is loaded
+  StoreUsage store;                  // of all tables together, and of what belongs to none
 };
 
 // One row to write. The caller keeps the memory until the call returns.

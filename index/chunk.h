@@ -6,8 +6,11 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "common/metric.h"
+#include "common/vector_codec.h"
+#include "index/index_memory.h"
 #include "index/large_array.h"
 
 namespace vectable {
@@ -20,10 +23,10 @@ inline constexpr uint32_t kNoSlot = std::numeric_limits<uint32_t>::max();
 class Chunk {
  public:
   // Room for `capacity` rows. Throws std::bad_alloc.
-  Chunk(Metric metric, size_t dimensions, size_t capacity, bool huge_pages);
+  Chunk(Metric metric, VectorCodec codec, size_t capacity, bool huge_pages);
 
-  // Fills the next offset. `word` must live as long as the chunk.
-  void Append(size_t offset, uint64_t row_id, std::string_view word, std::span<const float> vector);
+  // Fills the next offset. `word` must live as long as the chunk; `codes` has the codec's length.
+  void Append(size_t offset, uint64_t row_id, std::string_view word, std::string_view codes);
 
   // Sees to it that snapshots of `version` and later don't see the row.
   void MarkDead(size_t offset, uint64_t version);
@@ -36,17 +39,20 @@ class Chunk {
 
   uint64_t row_id(size_t offset) const { return row_ids_[offset]; }
   std::string_view word(size_t offset) const { return words_[offset]; }
-  std::span<const float> vector(size_t offset) const {
-    return {vectors_.get() + offset * dimensions_, dimensions_};
-  }
+  // The row's codes, of the codec's length.
+  const char* codes(size_t offset) const { return codes_.get() + offset * codec_.row_bytes(); }
+  // The row's vector, where it lies (fp32) or in `scratch`, which is then overwritten.
+  std::span<const float> Vector(size_t offset, std::vector<float>& scratch) const;
   double squared_norm(size_t offset) const { return squared_norms_[offset]; }
 
-  // What a backend ranks: unit vectors under cosine, the vectors themselves otherwise; capacity x
-  // dimensions.
-  const float* search_vectors() const {
-    return metric_ == Metric::kCosine ? unit_vectors_.get() : vectors_.get();
-  }
-  // At least the norm of every row that search_vectors() holds.
+  // What a backend ranks, of the first `rows` rows: unit vectors under cosine, the vectors
+  // themselves otherwise; rows x dimensions, where they lie (fp32) or in `scratch`, which is then
+  // overwritten.
+  const float* SearchVectors(size_t rows, std::vector<float>& scratch) const;
+  // Memory behind the first `rows` rows, without their words.
+  void AddMemory(size_t rows, IndexMemory& memory) const;
+
+  // At least the norm of every row that SearchVectors() gives.
   double max_search_norm() const { return max_search_norm_.load(std::memory_order_relaxed); }
 
   // The least and greatest row id that the chunk holds.
@@ -63,12 +69,15 @@ class Chunk {
   }
 
  private:
+  bool stores_floats() const { return codec_.precision() == Precision::kFp32; }
+  const float* floats() const { return reinterpret_cast<const float*>(codes_.get()); }
   void WriteUnitVector(size_t offset, std::span<const float> vector, double squared_norm);
 
   const Metric metric_;
-  const size_t dimensions_;
-  const LargeArray<float> vectors_;
-  const LargeArray<float> unit_vectors_;  // under cosine only
+  const VectorCodec codec_;
+  const LargeArray<char> codes_;
+  const LargeArray<float> unit_vectors_;  // under cosine at fp32 only
+  const LargeArray<float> unit_factors_;  // under cosine at other precisions only
   const LargeArray<double> squared_norms_;
   const LargeArray<uint64_t> row_ids_;
   const LargeArray<std::string_view> words_;
@@ -79,6 +88,7 @@ class Chunk {
   std::atomic<uint64_t> min_row_id_{std::numeric_limits<uint64_t>::max()};
   std::atomic<uint64_t> max_row_id_{0};
   std::atomic<double> max_search_norm_{0};
+  std::vector<float> scratch_;  // the writer's
 };
 
 }  // namespace vectable

@@ -127,7 +127,7 @@ absl::Status ExactSearch::ProposeIn(const Block& block, size_t k) {
   const size_t asked = few ? k + filtered : k;
   if (absl::Status status = backend_.Propose(
           metric_, search_queries_.data(), states_.size(), dimensions_,
-          RowBlock{block.chunk->search_vectors(), block.rows},
+          RowBlock{block.chunk->SearchVectors(block.rows, block_scratch_), block.rows},
           few ? std::span<const uint64_t>() : std::span<const uint64_t>(block.allowed), asked,
           proposals_);
       !status.ok()) {
@@ -157,9 +157,9 @@ void ExactSearch::TakeProposals(QueryState& state, const Block& block, size_t q,
 
 double ExactSearch::UpperBound(const QueryState& state, const Chunk& chunk, double proposed) const {
   // A float sum of d products is off by at most d/(1 - du) u times the sum of their sizes, u =
-  // 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); converting both
-  // sides to float adds 2u. Products below float's range may vanish. The factor 2 covers higher
-  // terms and the order of evaluation.
+  // 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); converting the
+  // query adds u, and a row up to 3u. Products below float's range may vanish. The factor 2 covers
+  // higher terms and the order of evaluation.
   const double d = static_cast<double>(dimensions_);
   const double unit = 2 * (d + 8) * 0x1p-24;
   const double vanished = d * 0x1p-125;
@@ -182,10 +182,10 @@ double ExactSearch::UpperBound(const QueryState& state, const Chunk& chunk, doub
 }
 
 void ExactSearch::Consider(QueryState& state, const Chunk& chunk, size_t offset) {
-  const IndexedRow row{chunk.row_id(offset), chunk.word(offset), chunk.vector(offset),
+  const IndexedRow row{chunk.row_id(offset), chunk.word(offset), chunk.codes(offset),
                        chunk.squared_norm(offset)};
-  const double score =
-      Score(metric_, state.vector, state.squared_norm, row.vector, row.squared_norm);
+  const double score = Score(metric_, state.vector, state.squared_norm,
+                             chunk.Vector(offset, row_scratch_), row.squared_norm);
   if (!state.top.Admits(score, row.row_id)) return;
   if (!state.excluded.empty() && state.excluded.contains(row.row_id)) return;
   state.top.Add({row, score});

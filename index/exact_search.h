@@ -104,6 +104,8 @@ class ExactSearch {
   size_t most_excluded_ = 0;
   uint64_t allowed_rows_ = 0;
   Proposals proposals_;
+  std::vector<float> block_scratch_;
+  std::vector<float> row_scratch_;
 };
 
 }  // namespace vectable

@@ -35,4 +35,10 @@ LargeArray<T> AllocateLarge(size_t count, bool huge) {
   return LargeArray<T>(static_cast<T*>(memory));
 }
 
+// Memory behind the first `bytes` of an array: whole pages.
+inline size_t TouchedBytes(size_t bytes) {
+  constexpr size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
 }  // namespace vectable

@@ -4,14 +4,16 @@
 #include <cstring>
 #include <functional>
 
+#include "index/row_hash.h"
+
 namespace vectable {
 namespace {
 
-constexpr size_t kChunkBytes = size_t{2} << 20;  // of vectors: a huge page
+constexpr size_t kChunkBytes = size_t{2} << 20;  // of vectors as fp32: a huge page
 constexpr size_t kMinChunkRows = 16;
 constexpr size_t kMaxChunkRows = 8192;
 constexpr size_t kSegmentRows = size_t{1} << 17;
-constexpr size_t kSegmentBytes = size_t{1} << 30;  // of vectors, for very wide rows
+constexpr size_t kSegmentBytes = size_t{1} << 30;  // of vectors as fp32, for very wide rows
 constexpr size_t kWordBlockBytes = size_t{64} << 10;
 
 size_t ChunkRows(size_t dimensions) {
@@ -26,35 +28,27 @@ size_t SegmentRows(size_t dimensions) {
 
 uint64_t HashWord(std::string_view word) { return std::hash<std::string_view>()(word); }
 
-// Spreads consecutive ids (the finaliser of MurmurHash3).
-uint64_t HashRowId(uint64_t id) {
-  id = (id ^ id >> 33) * 0xff51afd7ed558ccdULL;
-  id = (id ^ id >> 33) * 0xc4ceb9fe1a85ec53ULL;
-  return id ^ id >> 33;
-}
-
 }  // namespace
 
-Segment::Segment(Metric metric, size_t dimensions)
+Segment::Segment(Metric metric, VectorCodec codec)
     : metric_(metric),
-      dimensions_(dimensions),
-      chunk_rows_(ChunkRows(dimensions)),
-      capacity_(SegmentRows(dimensions)),
+      codec_(codec),
+      chunk_rows_(ChunkRows(codec.dimensions())),
+      capacity_(SegmentRows(codec.dimensions())),
       chunks_(capacity_ / chunk_rows_),
       by_word_(capacity_),
       by_row_id_(capacity_) {}
 
-void Segment::Append(uint64_t row_id, std::string_view word, std::span<const float> vector) {
+void Segment::Append(uint64_t row_id, std::string_view word, std::string_view codes) {
   const size_t chunk_index = slots_ / chunk_rows_;
   const size_t offset = slots_ % chunk_rows_;
   if (chunks_[chunk_index] == nullptr) {
     // A small table shall not cost a huge page.
-    chunks_[chunk_index] =
-        std::make_unique<Chunk>(metric_, dimensions_, chunk_rows_, chunk_index > 0);
+    chunks_[chunk_index] = std::make_unique<Chunk>(metric_, codec_, chunk_rows_, chunk_index > 0);
   }
   Chunk& chunk = *chunks_[chunk_index];
   const auto slot = static_cast<uint32_t>(slots_);
-  chunk.Append(offset, row_id, KeepWord(word), vector);
+  chunk.Append(offset, row_id, KeepWord(word), codes);
   uint32_t previous_of_word = kNoSlot;
   by_row_id_.Set(
       HashRowId(row_id), slot, [&](uint32_t other) { return HoldsRowId(other, row_id); },
@@ -97,6 +91,16 @@ uint32_t Segment::FindRowId(uint64_t row_id, size_t slots, uint64_t version) con
   return kNoSlot;
 }
 
+IndexMemory Segment::Memory(size_t slots) const {
+  IndexMemory memory;
+  for (size_t begin = 0; begin < slots; begin += chunk_rows_) {
+    chunk(begin / chunk_rows_).AddMemory(std::min(chunk_rows_, slots - begin), memory);
+  }
+  memory.words += word_bytes_.load(std::memory_order_relaxed);
+  memory.id_maps += by_word_.TouchedBytes(slots) + by_row_id_.TouchedBytes(slots);
+  return memory;
+}
+
 std::string_view Segment::KeepWord(std::string_view word) {
   if (word.size() > word_room_.size()) {
     const size_t bytes = std::max(kWordBlockBytes, word.size());
@@ -104,6 +108,7 @@ std::string_view Segment::KeepWord(std::string_view word) {
     word_room_ = {word_blocks_.back().get(), bytes};
   }
   std::memcpy(word_room_.data(), word.data(), word.size());
+  word_bytes_.fetch_add(word.size(), std::memory_order_relaxed);
   const std::string_view kept(word_room_.data(), word.size());
   word_room_ = word_room_.subspan(word.size());
   return kept;

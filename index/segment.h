@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "common/metric.h"
+#include "common/vector_codec.h"
 #include "index/chunk.h"
+#include "index/index_memory.h"
 #include "index/slot_map.h"
 
 namespace vectable {
@@ -22,7 +25,7 @@ namespace vectable {
 // so that each sees the segment as of its own moment. Nothing is ever locked.
 class Segment {
  public:
-  Segment(Metric metric, size_t dimensions);
+  Segment(Metric metric, VectorCodec codec);
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
@@ -33,7 +36,7 @@ class Segment {
   size_t dead_slots() const { return dead_slots_; }
   // Adds a row version; the segment is not full. Throws std::bad_alloc and then has changed nothing
   // that a reader could see.
-  void Append(uint64_t row_id, std::string_view word, std::span<const float> vector);
+  void Append(uint64_t row_id, std::string_view word, std::string_view codes);
   // The slot is dead in `version` and later.
   void MarkDead(size_t slot, uint64_t version);
   // The live slot of a row id, or kNoSlot.
@@ -47,6 +50,9 @@ class Segment {
   uint32_t FindWord(std::string_view word, size_t slots, uint64_t version) const;
   uint32_t FindRowId(uint64_t row_id, size_t slots, uint64_t version) const;
 
+  // The memory that the first `slots` slots take.
+  IndexMemory Memory(size_t slots) const;
+
   size_t chunk_rows() const { return chunk_rows_; }
   const Chunk& chunk(size_t i) const { return *chunks_[i]; }
   const Chunk& chunk_of(size_t slot) const { return *chunks_[slot / chunk_rows_]; }
@@ -59,7 +65,7 @@ class Segment {
   bool HoldsRowId(uint32_t slot, uint64_t row_id) const;
 
   const Metric metric_;
-  const size_t dimensions_;
+  const VectorCodec codec_;
   const size_t chunk_rows_;
   const size_t capacity_;                       // slots
   std::vector<std::unique_ptr<Chunk>> chunks_;  // all there from the start, made as they are needed
@@ -67,6 +73,7 @@ class Segment {
   SlotMap by_row_id_;
   size_t slots_ = 0;
   size_t dead_slots_ = 0;
+  std::atomic<size_t> word_bytes_{0};  // of all words
   std::vector<std::unique_ptr<char[]>> word_blocks_;
   std::span<char> word_room_;
 };

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -43,6 +44,13 @@ class SlotMap {
     const uint32_t stored = entry->load(std::memory_order_relaxed);
     before_visible(stored == 0 ? kNoSlot : stored - 1);
     entry->store(slot + 1, std::memory_order_release);
+  }
+
+  // Memory behind the map when it holds about `keys` keys, which fall on pages at random.
+  size_t TouchedBytes(size_t keys) const {
+    constexpr double kPage = 4096;
+    const double bytes = static_cast<double>(mask_ + 1) * sizeof(std::atomic<uint32_t>);
+    return static_cast<size_t>(bytes * -std::expm1(-static_cast<double>(keys) * kPage / bytes));
   }
 
  private:

@@ -11,7 +11,7 @@ namespace {
 IndexedRow RowAt(const Segment& segment, size_t slot) {
   const Chunk& chunk = segment.chunk_of(slot);
   const size_t offset = segment.offset_of(slot);
-  return {chunk.row_id(offset), chunk.word(offset), chunk.vector(offset),
+  return {chunk.row_id(offset), chunk.word(offset), chunk.codes(offset),
           chunk.squared_norm(offset)};
 }
 
@@ -43,24 +43,41 @@ void IndexSnapshot::ForEachRow(const std::function<bool(const IndexedRow&)>& vis
   }
 }
 
-absl::StatusOr<std::vector<IndexResult>> IndexSnapshot::Search(
-    std::span<const IndexQuery> queries, const IndexSearchOptions& options) const {
-  ExactSearch search(metric_, dimensions_, backend_, version_, queries, options);
+std::vector<IndexBlock> IndexSnapshot::Blocks() const {
+  std::vector<IndexBlock> blocks;
   for (const Part& part : parts_) {
     const size_t chunk_rows = part.segment->chunk_rows();
     for (size_t begin = 0; begin < part.slots; begin += chunk_rows) {
-      const size_t rows = std::min(chunk_rows, part.slots - begin);
-      if (absl::Status status = search.AddBlock(part.segment->chunk(begin / chunk_rows), rows);
-          !status.ok()) {
-        return status;
-      }
+      blocks.push_back(
+          {&part.segment->chunk(begin / chunk_rows), std::min(chunk_rows, part.slots - begin)});
+    }
+  }
+  return blocks;
+}
+
+IndexMemory IndexSnapshot::Memory() const {
+  IndexMemory memory;
+  for (const Part& part : parts_) {
+    const IndexMemory of_part = part.segment->Memory(part.slots);
+    memory.Add(of_part);
+    memory.growing_segment = of_part.total();  // the last one
+  }
+  return memory;
+}
+
+absl::StatusOr<std::vector<IndexResult>> IndexSnapshot::Search(
+    std::span<const IndexQuery> queries, const IndexSearchOptions& options) const {
+  ExactSearch search(metric_, codec_.dimensions(), backend_, version_, queries, options);
+  for (const IndexBlock& block : Blocks()) {
+    if (absl::Status status = search.AddBlock(*block.chunk, block.rows); !status.ok()) {
+      return status;
     }
   }
   return search.Finish();
 }
 
-TableIndex::TableIndex(Metric metric, size_t dimensions, const BatchBackend& backend)
-    : metric_(metric), dimensions_(dimensions), backend_(backend) {
+TableIndex::TableIndex(Metric metric, VectorCodec codec, const BatchBackend& backend)
+    : metric_(metric), codec_(codec), backend_(backend) {
   Publish(0);
 }
 
@@ -71,14 +88,14 @@ std::shared_ptr<const IndexSnapshot> TableIndex::snapshot() const {
   return snapshot_;
 }
 
-void TableIndex::Put(uint64_t row_id, std::string_view word, std::span<const float> vector) {
+void TableIndex::Put(uint64_t row_id, std::string_view word, std::string_view codes) {
   const bool replaces = MarkDead(row_id);
-  Append(row_id, word, vector);
+  Append(row_id, word, codes);
   if (!replaces) ++live_rows_;
 }
 
-void TableIndex::Append(uint64_t row_id, std::string_view word, std::span<const float> vector) {
-  GrowingSegment().Append(row_id, word, vector);
+void TableIndex::Append(uint64_t row_id, std::string_view word, std::string_view codes) {
+  GrowingSegment().Append(row_id, word, codes);
 }
 
 void TableIndex::Erase(uint64_t row_id) {
@@ -97,7 +114,7 @@ bool TableIndex::MarkDead(uint64_t row_id) {
 
 Segment& TableIndex::GrowingSegment() {
   if (segments_.empty() || segments_.back()->full()) {
-    segments_.push_back(std::make_shared<Segment>(metric_, dimensions_));
+    segments_.push_back(std::make_shared<Segment>(metric_, codec_));
   }
   return *segments_.back();
 }
@@ -109,8 +126,8 @@ void TableIndex::Publish(uint64_t sequence) {
   for (const std::shared_ptr<Segment>& segment : segments_) {
     parts.push_back({segment, segment->slots()});
   }
-  auto snapshot = std::make_shared<const IndexSnapshot>(
-      metric_, dimensions_, backend_, std::move(parts), version_, sequence, live_rows_);
+  auto snapshot = std::make_shared<const IndexSnapshot>(metric_, codec_, backend_, std::move(parts),
+                                                        version_, sequence, live_rows_);
   ++version_;
   // The old snapshot may be the last to hold a segment: freed after the lock.
   absl::MutexLock lock(&snapshot_mu_);
@@ -137,7 +154,8 @@ void TableIndex::MoveLiveRows(const Segment& from) {
     const Chunk& chunk = from.chunk_of(slot);
     const size_t offset = from.offset_of(slot);
     if (!chunk.IsLive(offset, kNeverDead - 1)) continue;
-    Append(chunk.row_id(offset), chunk.word(offset), chunk.vector(offset));
+    Append(chunk.row_id(offset), chunk.word(offset),
+           std::string_view(chunk.codes(offset), codec_.row_bytes()));
   }
 }
 

@@ -15,17 +15,20 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/metric.h"
+#include "common/vector_codec.h"
 #include "index/batch_backend.h"
+#include "index/index_memory.h"
 
 namespace vectable {
 
+class Chunk;
 class Segment;
 
 // A row inside an index; valid while its snapshot is held.
 struct IndexedRow {
   uint64_t row_id = 0;
   std::string_view word;
-  std::span<const float> vector;
+  const char* codes = nullptr;  // of the index's codec
   double squared_norm = 0;
 };
 
@@ -50,6 +53,12 @@ struct IndexResult {
   uint64_t rows_searched = 0;  // live rows that the filter lets through
 };
 
+// Some rows of a snapshot, dead ones among them, as its segments hold them.
+struct IndexBlock {
+  const Chunk* chunk = nullptr;
+  size_t rows = 0;  // of the chunk: the first ones
+};
+
 // The rows of a table as of one sequence number. Immutable and thread-safe: what a writer does
 // later isn't seen. Never touches the disk.
 class IndexSnapshot {
@@ -60,10 +69,10 @@ class IndexSnapshot {
   };
 
   // `version` orders the publications of one index; rows marked dead in it or before aren't seen.
-  IndexSnapshot(Metric metric, size_t dimensions, const BatchBackend& backend,
+  IndexSnapshot(Metric metric, VectorCodec codec, const BatchBackend& backend,
                 std::vector<Part> parts, uint64_t version, uint64_t sequence, uint64_t live_rows)
       : metric_(metric),
-        dimensions_(dimensions),
+        codec_(codec),
         backend_(backend),
         parts_(std::move(parts)),
         version_(version),
@@ -73,9 +82,21 @@ class IndexSnapshot {
   uint64_t sequence() const { return sequence_; }
   uint64_t live_rows() const { return live_rows_; }
 
+  Metric metric() const { return metric_; }
+  const VectorCodec& codec() const { return codec_; }
+  const BatchBackend& backend() const { return backend_; }
+
+  // For what looks through all rows: those of a block that are live in version() are the
+  // snapshot's.
+  std::vector<IndexBlock> Blocks() const;
+  uint64_t version() const { return version_; }
+
   // The live row, or nothing. One step, by hash.
   std::optional<IndexedRow> FindWord(std::string_view word) const;
   std::optional<IndexedRow> FindRowId(uint64_t row_id) const;
+
+  // The memory that the snapshot's segments take, dead rows with them.
+  IndexMemory Memory() const;
 
   // Calls `visit` for live rows in no promised order until it returns false.
   void ForEachRow(const std::function<bool(const IndexedRow&)>& visit) const;
@@ -87,7 +108,7 @@ class IndexSnapshot {
 
  private:
   const Metric metric_;
-  const size_t dimensions_;
+  const VectorCodec codec_;
   const BatchBackend& backend_;
   const std::vector<Part> parts_;
   const uint64_t version_;
@@ -100,15 +121,15 @@ class IndexSnapshot {
 // next Publish, all of it or nothing. `backend` must outlive the index and its snapshots.
 class TableIndex {
  public:
-  TableIndex(Metric metric, size_t dimensions, const BatchBackend& backend);
+  TableIndex(Metric metric, VectorCodec codec, const BatchBackend& backend);
   ~TableIndex();
 
   TableIndex(const TableIndex&) = delete;
   TableIndex& operator=(const TableIndex&) = delete;
 
-  // Adds a row, or replaces the row with this id. `vector` has the table's dimension and was
-  // checked. After a throw (std::bad_alloc) the index must be made anew.
-  void Put(uint64_t row_id, std::string_view word, std::span<const float> vector);
+  // Adds a row, or replaces the row with this id. `codes` has the codec's length, and its vector
+  // was checked. After a throw (std::bad_alloc) the index must be made anew.
+  void Put(uint64_t row_id, std::string_view word, std::string_view codes);
 
   // Removes the row, if it is there.
   void Erase(uint64_t row_id);
@@ -122,14 +143,14 @@ class TableIndex {
 
  private:
   Segment& GrowingSegment();
-  void Append(uint64_t row_id, std::string_view word, std::span<const float> vector);
+  void Append(uint64_t row_id, std::string_view word, std::string_view codes);
   bool MarkDead(uint64_t row_id);
   // Moves the live rows of mostly dead segments to the growing one.
   void Compact();
   void MoveLiveRows(const Segment& from);
 
   const Metric metric_;
-  const size_t dimensions_;
+  const VectorCodec codec_;
   const BatchBackend& backend_;
   std::vector<std::shared_ptr<Segment>> segments_;  // the writer's; the last one grows
   uint64_t version_ = 1;                            // of the changes not yet published

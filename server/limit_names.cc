@@ -5,6 +5,7 @@ namespace vectable {
 std::vector<NamedLimit> NamedLimits(const Limits& limits) {
   return {{"max_k", limits.max_k},
           {"max_queries", limits.max_queries},
+          {"max_measure_queries", limits.max_measure_queries},
           {"max_keys", limits.max_keys},
           {"max_message_bytes", limits.max_message_bytes},
           {"max_reply_bytes", limits.max_reply_bytes},

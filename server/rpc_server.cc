@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -13,7 +12,6 @@
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
-#include "grpcpp/support/server_interceptor.h"
 
 namespace vectable {
 namespace {
@@ -25,6 +23,8 @@ constexpr int kKeepaliveTimeoutMs = 20'000;
 constexpr int kLeastClientPingMs = 10'000;
 
 constexpr absl::Duration kDrainPoll = absl::Milliseconds(5);
+// What answers that were given to gRPC get to leave.
+constexpr absl::Duration kSendTime = absl::Milliseconds(200);
 
 // What gRPC takes in: some more than our own limit, which names what fits.
 int TransportBytes(const Limits& limits) {
@@ -42,31 +42,6 @@ void SetChannelArguments(const Limits& limits, grpc::ServerBuilder& builder) {
                              kLeastClientPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
 }
-
-// Lives as long as its call and is counted.
-class CountedCall final : public grpc::experimental::Interceptor {
- public:
-  explicit CountedCall(std::atomic<int>& calls) : calls_(calls) { ++calls_; }
-  ~CountedCall() override { --calls_; }
-  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-    methods->Proceed();
-  }
-
- private:
-  std::atomic<int>& calls_;
-};
-
-class CallCounter final : public grpc::experimental::ServerInterceptorFactoryInterface {
- public:
-  explicit CallCounter(std::atomic<int>& calls) : calls_(calls) {}
-  grpc::experimental::Interceptor* CreateServerInterceptor(
-      grpc::experimental::ServerRpcInfo* /*info*/) override {
-    return new CountedCall(calls_);
-  }
-
- private:
-  std::atomic<int>& calls_;
-};
 
 // Only reflection is served by gRPC's own threads.
 void LimitSyncThreads(grpc::ServerBuilder& builder) {
@@ -88,7 +63,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(Database& database,
 RpcServer::RpcServer(Database& database, const RpcServerOptions& options)
     : pool_(options.workers),
       parked_(options.max_parked),
-      calls_{pool_, parked_, database.limits()},
+      calls_{pool_, parked_, under_way_, database.limits()},
       tables_(database, calls_),
       rows_(database, calls_),
       search_(database, calls_),
@@ -113,9 +88,6 @@ absl::Status RpcServer::Listen() {
   builder.RegisterService(&search_);
   builder.RegisterService(&sizing_);
   builder.RegisterService(&admin_);
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<CallCounter>(calls_under_way_));
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port <= 0) {
     VT_RETURN_IF_ERROR(CheckCanListen(address_));
@@ -149,8 +121,10 @@ void RpcServer::Shutdown(absl::Duration drain) {
   parked_.Stop();
   // gRPC's own drain waits for idle connections too, as long as their clients like.
   const absl::Time end = absl::Now() + drain;
-  while (calls_under_way_ > 0 && absl::Now() < end) absl::SleepFor(kDrainPoll);
-  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+  while (under_way_.count() > 0 && absl::Now() < end) absl::SleepFor(kDrainPoll);
+  if (server_ != nullptr) {
+    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kSendTime));
+  }
   pool_.Shutdown();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -66,6 +65,7 @@ class RpcServer {
 
   WorkerPool pool_;
   ParkedCalls parked_;
+  CallsUnderWay under_way_;
   const CallEnvironment calls_;
   TableServiceImpl tables_;
   RowServiceImpl rows_;
@@ -74,7 +74,6 @@ class RpcServer {
   AdminServiceImpl admin_;
   TableHealth* const table_health_;
   ListenAddress address_;
-  std::atomic<int> calls_under_way_{0};
   std::unique_ptr<grpc::Server> server_;  // last: gRPC doesn't own the services
 };
 

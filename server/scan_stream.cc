@@ -13,7 +13,11 @@ namespace vectable {
 
 ScanStream::ScanStream(Database& database, const CallEnvironment& calls,
                        grpc::CallbackServerContext& context, const grpc::ByteBuffer& request)
-    : database_(database), calls_(calls), request_(request), state_(context) {}
+    : database_(database),
+      calls_(calls),
+      ticket_(calls.under_way),
+      request_(request),
+      state_(context) {}
 
 void ScanStream::Start() {
   if (absl::Status status = calls_.pool.Submit([this] { Step(); }); !status.ok()) End(status);

@@ -79,6 +79,8 @@ void AddServingFlags(CLI::App& app, ServerOptions& options, std::string& listen)
 void AddLimitFlags(CLI::App& app, Limits& limits) {
   AddNumber(app, "--max-k", limits.max_k, 1, kMaxCount, "Hits per query");
   AddNumber(app, "--max-queries", limits.max_queries, 1, kMaxCount, "Queries in a request");
+  AddNumber(app, "--max-measure-queries", limits.max_measure_queries, 1, kMaxCount,
+            "Rows that a measurement of precisions uses as queries");
   AddNumber(app, "--max-keys", limits.max_keys, 1, kMaxCount,
             "Words or row ids in a request to read or delete");
   AddNumber(app, "--max-message-bytes", limits.max_message_bytes, 1'024, kMaxBytes,
@@ -91,9 +93,9 @@ void AddLimitFlags(CLI::App& app, Limits& limits) {
             "Rows in a table");
   AddNumber(app, "--max-dimensions", limits.max_dimensions, 1, kMaxDimensions,
             "Components of a vector");
-  for (const char* flag :
-       {"--max-k", "--max-queries", "--max-keys", "--max-message-bytes", "--max-reply-bytes",
-        "--max-tables", "--max-word-bytes", "--max-rows", "--max-dimensions"}) {
+  for (const char* flag : {"--max-k", "--max-queries", "--max-measure-queries", "--max-keys",
+                           "--max-message-bytes", "--max-reply-bytes", "--max-tables",
+                           "--max-word-bytes", "--max-rows", "--max-dimensions"}) {
     app.get_option(flag)->group("Limits");
   }
 }

@@ -1,33 +1,12 @@
 #include "server/sizing_service.h"
 
-#include <cstdint>
 #include <memory>
 
-#include "common/precision.h"
 #include "common/status_util.h"
-#include "server/enums.h"
-#include "sizing/footprint.h"
+#include "server/measure_stream.h"
+#include "server/sizing_messages.h"
 
 namespace vectable {
-
-absl::Status FillReport(const TableDescription& table, v1::ReportTableResponse& report) {
-  const uint32_t dimensions = table.spec.dimensions;
-  report.set_table(table.spec.name);
-  report.set_rows(table.rows);
-  report.set_dimensions(dimensions);
-  report.set_precision(PrecisionToProto(table.spec.precision));
-  report.mutable_dimension_names()->Add(table.spec.dimension_names.begin(),
-                                        table.spec.dimension_names.end());
-  VT_ASSIGN_OR_RETURN(const uint64_t parameters, ParameterCount(table.rows, dimensions));
-  report.set_parameters(parameters);
-  for (const Precision precision : kAllPrecisions) {
-    VT_ASSIGN_OR_RETURN(const uint64_t bytes, NominalBytes(table.rows, dimensions, precision));
-    v1::PrecisionBytes* entry = report.add_bytes();
-    entry->set_precision(PrecisionToProto(precision));
-    entry->set_nominal_bytes(bytes);
-  }
-  return absl::OkStatus();
-}
 
 grpc::ServerUnaryReactor* SizingServiceImpl::ReportTable(grpc::CallbackServerContext* context,
                                                          const grpc::ByteBuffer* request,
@@ -36,8 +15,16 @@ grpc::ServerUnaryReactor* SizingServiceImpl::ReportTable(grpc::CallbackServerCon
       calls_, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
-        return FillReport(table->Describe(), answer);
+        VT_ASSIGN_OR_RETURN(const TableReport report, table->Report());
+        return FillReport(report, answer);
       });
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* SizingServiceImpl::MeasurePrecisions(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  auto* stream = new MeasureStream(database_, calls_, *context, *request);
+  stream->Start();
+  return stream;
 }
 
 }  // namespace vectable

@@ -9,13 +9,12 @@
 
 namespace vectable {
 
-// What a table weighs, from its row count as of the call. OUT_OF_RANGE when a product doesn't fit
-// 64 bits.
-absl::Status FillReport(const TableDescription& table, v1::ReportTableResponse& report);
+// The generated base with every rpc as bytes; see messages.h.
+using SizingServiceBase = v1::SizingService::WithRawCallbackMethod_ReportTable<
+    v1::SizingService::WithRawCallbackMethod_MeasurePrecisions<v1::SizingService::Service>>;
 
 // Sizes, as sizing.proto describes them. Thread-safe; database and environment outlive it.
-class SizingServiceImpl final
-    : public v1::SizingService::WithRawCallbackMethod_ReportTable<v1::SizingService::Service> {
+class SizingServiceImpl final : public SizingServiceBase {
  public:
   SizingServiceImpl(Database& database, const CallEnvironment& calls)
       : database_(database), calls_(calls) {}
@@ -23,6 +22,8 @@ class SizingServiceImpl final
   grpc::ServerUnaryReactor* ReportTable(grpc::CallbackServerContext* context,
                                         const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* MeasurePrecisions(
+      grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) override;
 
  private:
   Database& database_;

@@ -22,6 +22,7 @@ absl::Status Guarded(const std::function<absl::Status()>& work) {
 
 UnaryCallBase::UnaryCallBase(const CallEnvironment& environment, UnaryIo io)
     : environment_(environment),
+      ticket_(environment.under_way),
       io_(io),
       reactor_(io.context->DefaultReactor()),
       state_(*io.context) {}

@@ -13,6 +13,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/call_state.h"
+#include "server/calls_under_way.h"
 #include "server/messages.h"
 #include "server/parked_calls.h"
 #include "server/worker_pool.h"
@@ -23,6 +24,7 @@ namespace vectable {
 struct CallEnvironment {
   WorkerPool& pool;
   ParkedCalls& parked;
+  CallsUnderWay& under_way;
   const Limits& limits;
 };
 
@@ -75,6 +77,7 @@ class UnaryCallBase {
   void End(const absl::Status& status);
 
   const CallEnvironment& environment_;
+  const CallsUnderWay::Ticket ticket_;
   const UnaryIo io_;
   grpc::ServerUnaryReactor* const reactor_;  // gRPC's
   CallState state_;

@@ -16,7 +16,7 @@ namespace vectable {
 
 UpsertStream::UpsertStream(Database& database, const CallEnvironment& calls,
                            grpc::CallbackServerContext& context)
-    : database_(database), calls_(calls), state_(context) {}
+    : database_(database), calls_(calls), ticket_(calls.under_way), state_(context) {}
 
 void UpsertStream::Start() { StartRead(&incoming_); }
 

@@ -53,6 +53,7 @@ class UpsertStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   Database& database_;
   const CallEnvironment& calls_;
+  const CallsUnderWay::Ticket ticket_;
   CallState state_;
 
   // Of the batch in work.

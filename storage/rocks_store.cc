@@ -18,6 +18,7 @@
 #include "storage/rocks_families.h"
 #include "storage/rocks_options.h"
 #include "storage/rocks_status.h"
+#include "storage/rocks_usage.h"
 
 namespace vectable {
 namespace {
@@ -57,6 +58,8 @@ class RocksStore final : public Store {
                                                        bool with_codes) const override;
   absl::StatusOr<std::vector<LogEntry>> ReadLog(uint32_t table_id, uint64_t after,
                                                 size_t max) const override;
+  absl::StatusOr<StoreUsage> Usage() const override;
+  absl::Status Compact(uint32_t table_id) override;
   absl::Status Flush() override;
 
  private:
@@ -465,6 +468,24 @@ absl::StatusOr<std::vector<LogEntry>> RocksStore::ReadLog(uint32_t table_id, uin
   }
   VT_RETURN_IF_ERROR(FromRocks(it->status(), "reading the log"));
   return entries;
+}
+
+absl::StatusOr<StoreUsage> RocksStore::Usage() const {
+  VT_ASSIGN_OR_RETURN(const std::vector<TableRecord> tables, Tables());
+  return MeasureUsage(*db_, *families_, tables, settings_.directory);
+}
+
+absl::Status RocksStore::Compact(uint32_t table_id) {
+  VT_ASSIGN_OR_RETURN(const std::shared_ptr<TableFamilies> families, families_->Find(table_id));
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
+  options.blob_garbage_collection_age_cutoff = 1;  // all blob files
+  for (rocksdb::ColumnFamilyHandle* family : {families->rows(), families->words()}) {
+    VT_RETURN_IF_ERROR(FromRocks(db_->CompactRange(options, family, nullptr, nullptr),
+                                 "compacting " + family->GetName()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RocksStore::Flush() {

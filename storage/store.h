@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/table_record.h"
+#include "storage/usage.h"
 
 namespace vectable {
 
@@ -123,6 +124,12 @@ class Store {
   // Up to `max` log entries with a sequence above `after`, by sequence.
   virtual absl::StatusOr<std::vector<LogEntry>> ReadLog(uint32_t table_id, uint64_t after,
                                                         size_t max) const = 0;
+
+  // What the tables and the store itself take, on disk and in memory, now. Reads the directory.
+  virtual absl::StatusOr<StoreUsage> Usage() const = 0;
+
+  // Rewrites the table's files without what is dead: gives back what usage calls reclaimable.
+  virtual absl::Status Compact(uint32_t table_id) = 0;
 
   // Writes what is in memory out to table files, so that the next open has no log to replay.
   virtual absl::Status Flush() = 0;

@@ -42,6 +42,53 @@ Json ResultJson(const v1::QueryResult& result, const QueryLabel& label, bool exa
   return json;
 }
 
+Json DiskJson(const v1::TableDisk& disk) {
+  return {{"rows", disk.rows()},
+          {"blobs", disk.blobs()},
+          {"words", disk.words()},
+          {"total", disk.total()},
+          {"reclaimable_estimate", disk.reclaimable_estimate()}};
+}
+
+// Parts that aren't known are left out.
+Json MemoryJson(const v1::TableMemory& memory) {
+  Json json = Json::object();
+  if (memory.has_codes()) json["codes"] = memory.codes();
+  if (memory.has_search_codes()) json["search_codes"] = memory.search_codes();
+  if (memory.has_words()) json["words"] = memory.words();
+  if (memory.has_id_maps()) json["id_maps"] = memory.id_maps();
+  if (memory.has_row_state()) json["row_state"] = memory.row_state();
+  json["memtables"] = memory.memtables();
+  if (memory.has_total()) json["total"] = memory.total();
+  if (memory.has_growing_segment()) json["growing_segment"] = memory.growing_segment();
+  return json;
+}
+
+Json DatabaseJson(const v1::MeasuredBytes& measured) {
+  const v1::DatabaseDisk& disk = measured.database_disk();
+  const v1::DatabaseMemory& memory = measured.database_memory();
+  Json json;
+  json["disk"] = {{"tables", disk.tables()},
+                  {"write_ahead_log", disk.write_ahead_log()},
+                  {"mutation_log", disk.mutation_log()},
+                  {"catalogue", disk.catalogue()},
+                  {"obsolete", disk.obsolete()},
+                  {"other", disk.other()},
+                  {"total", disk.total()}};
+  json["memory"] = {{"memtables", memory.memtables()},
+                    {"block_cache", memory.block_cache()},
+                    {"table_readers_estimate", memory.table_readers_estimate()}};
+  return json;
+}
+
+Json MeasuredJson(const v1::MeasuredBytes& measured) {
+  Json json = Json::object();
+  if (measured.has_disk()) json["disk"] = DiskJson(measured.disk());
+  if (measured.has_memory()) json["memory"] = MemoryJson(measured.memory());
+  if (measured.has_database_disk()) json["database"] = DatabaseJson(measured);
+  return json;
+}
+
 }  // namespace
 
 Json VectorJson(const v1::Vector& vector) {
@@ -104,7 +151,36 @@ Json ReportJson(const v1::ReportTableResponse& report) {
   for (const v1::PrecisionBytes& bytes : report.bytes()) {
     json["nominal_bytes"][std::string(NameOf(bytes.precision()))] = bytes.nominal_bytes();
   }
-  json["measured"] = Json::object();
+  json["stored_bytes"] = Json::object();
+  for (const v1::PrecisionBytes& bytes : report.bytes()) {
+    json["stored_bytes"][std::string(NameOf(bytes.precision()))] = bytes.stored_bytes();
+  }
+  json["measured"] = MeasuredJson(report.measured());
+  return json;
+}
+
+Json CostsJson(const v1::PrecisionCosts& costs) {
+  Json json;
+  json["baseline"] = std::string(NameOf(costs.baseline()));
+  json["rows"] = costs.rows();
+  json["queries"] = costs.queries();
+  json["seconds"] = costs.seconds();
+  json["costs"] = Json::array();
+  for (const v1::PrecisionCost& cost : costs.costs()) {
+    Json& entry = json["costs"].emplace_back();
+    entry["precision"] = std::string(NameOf(cost.precision()));
+    entry["stored_bytes"] = cost.stored_bytes();
+    entry["recall_at_1"] = cost.recall_at_1();
+    entry["recall_at_10"] = cost.recall_at_10();
+    entry["recall_at_100"] = cost.recall_at_100();
+    entry["mean_cosine_error"] = cost.mean_cosine_error();
+    entry["worst_cosine_error"] = cost.worst_cosine_error();
+    entry["rows_refused"] = cost.rows_refused();
+    entry["most_changed"] = Json::array();
+    for (const v1::ChangedWord& changed : cost.most_changed()) {
+      entry["most_changed"].push_back({{"word", changed.word()}, {"kept", changed.kept()}});
+    }
+  }
   return json;
 }
 

@@ -34,6 +34,8 @@ Json RowJson(const v1::Row& row, bool with_vector);
 Json NearestJson(const v1::NearestResponse& response, const std::vector<QueryLabel>& labels,
                  bool with_vectors);
 Json ReportJson(const v1::ReportTableResponse& report);
+// Figures that mean nothing without a row are null.
+Json CostsJson(const v1::PrecisionCosts& costs);
 Json ServerInfoJson(const v1::GetServerInfoResponse& info, const std::string& server);
 
 // Writes one document and a line end. Bytes that are no UTF-8 are replaced.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr absl::Duration kRedraw = absl::Milliseconds(200);
 constexpr absl::Duration kPlainLine = absl::Seconds(10);
+constexpr double kLeastSeconds = 1e-3;
 
 std::string TimeText(double seconds) {
   const auto whole = static_cast<uint64_t>(seconds + 0.5);
@@ -22,14 +23,19 @@ std::string TimeText(double seconds) {
 }  // namespace
 
 std::string ProgressText(const ProgressState& state) {
-  const double seconds = std::max(absl::ToDoubleSeconds(state.elapsed), 1e-3);
+  const double seconds = std::max(absl::ToDoubleSeconds(state.elapsed), kLeastSeconds);
   const double rate = static_cast<double>(state.rows) / seconds;
   std::string text = fmt::format("{} rows, {} rows/s", WithThousands(state.rows),
                                  WithThousands(static_cast<uint64_t>(rate)));
   if (!state.total_bytes || *state.total_bytes == 0 || state.bytes == 0) return text;
-  const double done =
-      std::min(1.0, static_cast<double>(state.bytes) / static_cast<double>(*state.total_bytes));
-  return text + fmt::format(", {:.0f} %, {} left", done * 100, TimeText(seconds / done - seconds));
+  return text + ", " + StepsText(state.bytes, *state.total_bytes, state.elapsed);
+}
+
+std::string StepsText(uint64_t done, uint64_t steps, absl::Duration elapsed) {
+  if (steps == 0 || done == 0) return "0 %";
+  const double seconds = std::max(absl::ToDoubleSeconds(elapsed), kLeastSeconds);
+  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(steps));
+  return fmt::format("{:.0f} %, {} left", share * 100, TimeText(seconds / share - seconds));
 }
 
 Progress::Progress(std::ostream& err, bool terminal, std::optional<uint64_t> total_bytes)
@@ -46,17 +52,28 @@ void Progress::Clear() {
   drawn_ = false;
 }
 
-void Progress::Update(uint64_t rows, uint64_t bytes) {
+bool Progress::DueNow() {
   const absl::Time now = absl::Now();
-  if (now < next_) return;
+  if (now < next_) return false;
   next_ = now + (terminal_ ? kRedraw : kPlainLine);
-  const std::string text = ProgressText({rows, bytes, total_bytes_, now - start_});
+  return true;
+}
+
+void Progress::Draw(const std::string& text) {
   if (terminal_) {
     err_ << "\r" << text << "\x1b[K" << std::flush;
     drawn_ = true;
   } else {
     err_ << text << "\n" << std::flush;
   }
+}
+
+void Progress::Update(uint64_t rows, uint64_t bytes) {
+  if (DueNow()) Draw(ProgressText({rows, bytes, total_bytes_, elapsed()}));
+}
+
+void Progress::UpdateSteps(uint64_t done, uint64_t steps) {
+  if (DueNow()) Draw(StepsText(done, steps, elapsed()));
 }
 
 }  // namespace vectable

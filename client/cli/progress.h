@@ -21,6 +21,9 @@ struct ProgressState {
 // "12,345 rows, 45,000 rows/s, 37 %, 12 s left"; the last two only when the size is known.
 std::string ProgressText(const ProgressState& state);
 
+// "37 %, 12 s left".
+std::string StepsText(uint64_t done, uint64_t steps, absl::Duration elapsed);
+
 // Shows the progress of a long work: one line that is redrawn on a terminal, a line now and then
 // elsewhere. Not thread-safe.
 class Progress {
@@ -36,11 +39,17 @@ class Progress {
   bool Due() { return ++calls_ % 512 == 0; }
   // Shows the progress, unless it was shown a moment ago.
   void Update(uint64_t rows, uint64_t bytes);
+  // The same for work that is counted in steps.
+  void UpdateSteps(uint64_t done, uint64_t steps);
   // Makes room for another line on the same terminal; the next Update draws anew.
   void Clear();
   absl::Duration elapsed() const { return absl::Now() - start_; }
 
  private:
+  // Whether it is time for a line; the next one is a while later.
+  bool DueNow();
+  void Draw(const std::string& text);
+
   std::ostream& err_;
   const bool terminal_;
   const std::optional<uint64_t> total_bytes_;

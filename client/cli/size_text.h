@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "client/cli/text_table.h"
 #include "vectable/v1/row.pb.h"
@@ -17,7 +18,17 @@ uint64_t RowsShown(const v1::ReportTableResponse& report);
 // left out, and in the end "Total | 3 x 2 = 6 Parameters". `rows` are the first rows, with vectors.
 TextTable SizeTable(const v1::ReportTableResponse& report, std::span<const v1::Row> rows);
 
-// Nominal bytes per precision; a star marks the table's own.
+// Bytes per precision, of the values alone and with scales; a star marks the table's own.
 TextTable BytesTable(const v1::ReportTableResponse& report);
+
+// What was measured of the table, and of the whole database in the last lines.
+TextTable MeasuredTable(const v1::ReportTableResponse& report);
+
+// What answers cost at each precision; a star marks the one that the others are compared with.
+TextTable CostsTable(const v1::PrecisionCosts& costs);
+
+// A line per precision that changes some query's neighbours, naming those that change most, and one
+// per precision that can't hold all rows. Empty when there are none.
+std::string CostsNotes(const v1::PrecisionCosts& costs);
 
 }  // namespace vectable

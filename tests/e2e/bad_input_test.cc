@@ -194,7 +194,7 @@ TEST_F(BadInputTest, Tables) {
   ExpectInvalid(create("t", 65'537, {}), {"65537", "65536"});
   ExpectInvalid(create("t", 2, {"only"}), {"1", "2"});
   ExpectInvalid(create("t", 2, {"same", "same"}), {"same"});
-  EXPECT_EQ(server_.Run({"table", "create", "t", "--dim", "2", "--precision", "int8"}).code, 1);
+  EXPECT_EQ(server_.Run({"table", "create", "t", "--dim", "2", "--precision", "int3"}).code, 2);
   EXPECT_EQ(server_.Run({"table", "rename", "toy", "a b"}).code, 1);
 }
 

@@ -51,8 +51,6 @@ TEST_F(DatabaseTest, RefusesBadTables) {
   EXPECT_THAT(create(std::string(129, 'x'), 2), StatusIs(StatusCode::kInvalidArgument, "129"));
   EXPECT_THAT(create("t", 0), StatusIs(StatusCode::kInvalidArgument, "1 to 65536"));
   EXPECT_THAT(create("t", 65537), StatusIs(StatusCode::kInvalidArgument, "65537"));
-  EXPECT_THAT(db().CreateTable({"t", 2, Precision::kInt8, Metric::kCosine, {}}),
-              StatusIs(StatusCode::kUnimplemented, "int8"));
   EXPECT_THAT(db().CreateTable({"t", 2, Precision::kFp32, Metric::kCosine, {"x"}}),
               StatusIs(StatusCode::kInvalidArgument, "1 dimension names for 2"));
   EXPECT_THAT(db().CreateTable({"t", 2, Precision::kFp32, Metric::kCosine, {"x", "x"}}),

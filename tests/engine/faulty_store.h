@@ -72,6 +72,8 @@ class FaultyStore final : public Store {
                                                 size_t max) const override {
     return store_->ReadLog(table_id, after, max);
   }
+  absl::StatusOr<StoreUsage> Usage() const override { return store_->Usage(); }
+  absl::Status Compact(uint32_t table_id) override { return store_->Compact(table_id); }
   absl::Status Flush() override { return store_->Flush(); }
 
  private:

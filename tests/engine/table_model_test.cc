@@ -3,8 +3,10 @@
 #include "tests/engine/table_model.h"
 
 #include <random>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "common/vector_codec.h"
 #include "gtest/gtest.h"
 #include "tests/support/database_fixture.h"
 #include "tests/support/status_matchers.h"
@@ -14,8 +16,20 @@ namespace {
 
 constexpr size_t kDimensions = 5;
 
-class TableModelTest : public testing::TestWithParam<Metric> {
+class TableModelTest : public testing::TestWithParam<std::tuple<Metric, Precision>> {
  protected:
+  Metric metric() const { return std::get<0>(GetParam()); }
+  Precision precision() const { return std::get<1>(GetParam()); }
+
+  // The vector as the table keeps it.
+  std::vector<float> Stored(const std::vector<float>& vector) const {
+    const VectorCodec codec(precision(), kDimensions);
+    std::string codes;
+    EXPECT_THAT(codec.Encode(vector, codes), IsOk());
+    std::vector<float> stored(kDimensions);
+    codec.Decode(codes.data(), 1, stored.data());
+    return stored;
+  }
   std::vector<float> RandomVector() {
     std::vector<float> vector(kDimensions);
     // Few different values, so that ties and duplicates are common; never all zero.
@@ -36,7 +50,7 @@ class TableModelTest : public testing::TestWithParam<Metric> {
     ASSERT_THAT(outcome, IsOk());
     EXPECT_EQ(outcome->replaced, known);
     EXPECT_EQ(outcome->inserted, chosen.size() - known);
-    for (const auto& [word, vector] : chosen) model_.Upsert(word, vector);
+    for (const auto& [word, vector] : chosen) model_.Upsert(word, Stored(vector));
   }
 
   void DeleteSome() {
@@ -111,8 +125,8 @@ class TableModelTest : public testing::TestWithParam<Metric> {
   const uint64_t seed_ = 20'240'601;
   std::mt19937_64 random_{seed_};
   DatabaseFixture fixture_;
-  std::shared_ptr<Table> table_ = fixture_.MakeTable("t", kDimensions, GetParam());
-  TableModel model_{GetParam()};
+  std::shared_ptr<Table> table_ = fixture_.MakeTable("t", kDimensions, metric(), precision());
+  TableModel model_{metric()};
 };
 
 TEST_P(TableModelTest, AgreesThroughRandomOperationsAndReopens) {
@@ -140,9 +154,21 @@ TEST_P(TableModelTest, AgreesThroughRandomOperationsAndReopens) {
   }
 }
 
+std::string TestName(const testing::TestParamInfo<TableModelTest::ParamType>& test) {
+  return absl::StrCat(std::string(MetricName(std::get<0>(test.param))), "_",
+                      std::string(PrecisionName(std::get<1>(test.param))));
+}
+
 INSTANTIATE_TEST_SUITE_P(Metrics, TableModelTest,
-                         testing::Values(Metric::kCosine, Metric::kDot, Metric::kEuclidean),
-                         [](const auto& info) { return std::string(MetricName(info.param)); });
+                         testing::Combine(testing::Values(Metric::kCosine, Metric::kDot,
+                                                          Metric::kEuclidean),
+                                          testing::Values(Precision::kFp32)),
+                         TestName);
+INSTANTIATE_TEST_SUITE_P(Precisions, TableModelTest,
+                         testing::Combine(testing::Values(Metric::kCosine),
+                                          testing::Values(Precision::kFp16, Precision::kBf16,
+                                                          Precision::kInt8, Precision::kInt4)),
+                         TestName);
 
 }  // namespace
 }  // namespace vectable

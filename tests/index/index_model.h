@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/vector_codec.h"
 #include "common/vector_math.h"
 #include "gtest/gtest.h"
 #include "index/batch_backend.h"
@@ -20,6 +21,24 @@
 namespace vectable {
 
 using Vector = std::vector<float>;
+
+// The codes of a vector that the codec can hold.
+inline std::string CodesOf(const VectorCodec& codec, const Vector& vector) {
+  std::string codes;
+  const absl::Status status = codec.Encode(vector, codes);
+  EXPECT_TRUE(status.ok()) << status;
+  return codes;
+}
+
+inline std::string Fp32Codes(const Vector& vector) {
+  return CodesOf({Precision::kFp32, vector.size()}, vector);
+}
+
+inline Vector VectorOf(const VectorCodec& codec, const char* codes) {
+  Vector vector(codec.dimensions());
+  codec.Decode(codes, 1, vector.data());
+  return vector;
+}
 
 // What an index should hold, by row id.
 struct ModelRow {
@@ -95,7 +114,8 @@ inline void CheckSearch(const IndexSnapshot& snapshot, const IndexModel& model, 
 }
 
 // Checks that the snapshot holds the model's rows and no others.
-inline void CheckRows(const IndexSnapshot& snapshot, const IndexModel& model) {
+inline void CheckRows(const IndexSnapshot& snapshot, const IndexModel& model,
+                      const VectorCodec& codec) {
   ASSERT_EQ(snapshot.live_rows(), model.size());
   uint64_t seen = 0;
   bool all_right = true;
@@ -103,7 +123,7 @@ inline void CheckRows(const IndexSnapshot& snapshot, const IndexModel& model) {
     ++seen;
     const auto expected = model.find(row.row_id);
     all_right = all_right && expected != model.end() && row.word == expected->second.word &&
-                std::equal(row.vector.begin(), row.vector.end(), expected->second.vector.begin());
+                VectorOf(codec, row.codes) == expected->second.vector;
     return all_right;
   });
   ASSERT_TRUE(all_right);

@@ -10,6 +10,7 @@
 #include "index/faiss_backend.h"
 #include "index/table_index.h"
 #include "tests/common/test_seed.h"
+#include "tests/index/index_model.h"
 
 namespace vectable {
 namespace {
@@ -56,8 +57,12 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
   // A row's vector tells its id and when it was put.
   void Put(uint64_t row_id, const std::string& word, uint64_t sequence) {
     index_.Put(row_id, word,
-               std::vector<float>{static_cast<float>(row_id + 1), static_cast<float>(sequence),
-                                  static_cast<float>(row_id % 7) - 3, 1});
+               Fp32Codes({static_cast<float>(row_id + 1), static_cast<float>(sequence),
+                          static_cast<float>(row_id % 7) - 3, 1}));
+  }
+
+  static float ValueOf(const IndexedRow& row, size_t i) {
+    return VectorOf({Precision::kFp32, kDimensions}, row.codes)[i];
   }
 
   void Read(uint64_t seed) {
@@ -83,14 +88,14 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
       const auto by_id = snapshot.FindRowId(row_id);
       ASSERT_TRUE(by_word);
       ASSERT_TRUE(by_id);
-      ASSERT_EQ(by_word->vector.data(), by_id->vector.data());
+      ASSERT_EQ(by_word->codes, by_id->codes);
       ASSERT_EQ(by_word->row_id, row_id);
-      ASSERT_EQ(by_word->vector[0], static_cast<float>(row_id + 1));
-      ASSERT_LE(by_word->vector[1], static_cast<float>(snapshot.sequence()));
+      ASSERT_EQ(ValueOf(*by_word, 0), static_cast<float>(row_id + 1));
+      ASSERT_LE(ValueOf(*by_word, 1), static_cast<float>(snapshot.sequence()));
     }
     // All of a publication or nothing of it.
     for (const uint64_t i : {0, 1}) {
-      ASSERT_EQ(snapshot.FindRowId(i)->vector[1], static_cast<float>(snapshot.sequence()));
+      ASSERT_EQ(ValueOf(*snapshot.FindRowId(i), 1), static_cast<float>(snapshot.sequence()));
     }
     ASSERT_TRUE(snapshot.FindWord(PassingWord(random() % kPassing)));
     ASSERT_FALSE(snapshot.FindWord("unknown"));
@@ -107,7 +112,7 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
     ASSERT_EQ(results->front().rows_searched, kStable + kPassing - 2);
     for (size_t i = 0; i < kTop; ++i) {
       ASSERT_GT(hits[i].row.row_id, 1U);
-      ASSERT_EQ(hits[i].row.vector[0], static_cast<float>(hits[i].row.row_id + 1));
+      ASSERT_EQ(ValueOf(hits[i].row, 0), static_cast<float>(hits[i].row.row_id + 1));
       if (i > 0) {
         ASSERT_LE(hits[i].score, hits[i - 1].score);
       }
@@ -130,7 +135,7 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
   }
 
   const std::unique_ptr<BatchBackend> backend_ = MakeFaissBackend();
-  TableIndex index_{GetParam(), kDimensions, *backend_};
+  TableIndex index_{GetParam(), {Precision::kFp32, kDimensions}, *backend_};
   uint64_t oldest_passing_ = 0;
   std::atomic<bool> done_{false};
 };

@@ -2,6 +2,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,31 +17,33 @@ namespace {
 // A snapshot and what it must hold.
 using Kept = std::pair<std::shared_ptr<const IndexSnapshot>, IndexModel>;
 
-class TableIndexTest : public testing::TestWithParam<Metric> {
+class TableIndexTest : public testing::TestWithParam<std::tuple<Metric, Precision>> {
  protected:
   static constexpr size_t kDimensions = 3;
+
+  Metric metric() const { return std::get<0>(GetParam()); }
 
   // Checks rows and some searches of a snapshot.
   void Check(const Kept& kept) {
     const auto& [snapshot, model] = kept;
-    ASSERT_NO_FATAL_FAILURE(CheckRows(*snapshot, model));
+    ASSERT_NO_FATAL_FAILURE(CheckRows(*snapshot, model, index_.codec()));
     const Vector vectors[] = {data_.Next(), data_.Next()};
     IndexSearchOptions options;
     options.k = 8;
     ASSERT_NO_FATAL_FAILURE(
-        CheckSearch(*snapshot, model, GetParam(), {{vectors[0], {}}, {vectors[1], {}}}, options));
+        CheckSearch(*snapshot, model, metric(), {{vectors[0], {}}, {vectors[1], {}}}, options));
   }
   Kept Keep() { return {index_.Publish(), index_.model()}; }
 
   TestData data_{Data::kRandom, kDimensions, TestSeed()};
   CountingBackend backend_;
-  ModelledIndex index_{GetParam(), kDimensions, backend_};
+  ModelledIndex index_{metric(), VectorCodec(std::get<1>(GetParam()), kDimensions), backend_};
 };
 
 TEST_P(TableIndexTest, IsEmptyAtFirst) {
   const auto snapshot = index_.index().snapshot();
   EXPECT_EQ(snapshot->sequence(), 0U);
-  CheckRows(*snapshot, {});
+  CheckRows(*snapshot, {}, index_.codec());
   EXPECT_FALSE(snapshot->FindWord("w"));
   EXPECT_FALSE(snapshot->FindRowId(0));
 }
@@ -49,10 +52,10 @@ TEST_P(TableIndexTest, ChangesAreSeenAfterPublishAllTogether) {
   const auto before = index_.Publish();
   index_.Put(0, "cat", data_.Next());
   index_.Put(1, "dog", data_.Next());
-  CheckRows(*index_.index().snapshot(), {});
+  CheckRows(*index_.index().snapshot(), {}, index_.codec());
   const Kept kept = Keep();
   EXPECT_EQ(kept.first->sequence(), 2U);
-  CheckRows(*before, {});
+  CheckRows(*before, {}, index_.codec());
   index_.Put(0, "cat", data_.Next());
   index_.Erase(1);
   index_.Erase(77);
@@ -119,18 +122,31 @@ TEST_P(TableIndexTest, CompactionChangesNoAnswer) {
   for (const Kept& one : kept) ASSERT_NO_FATAL_FAILURE(Check(one));
 }
 
+std::string TestName(const testing::TestParamInfo<TableIndexTest::ParamType>& test) {
+  return absl::StrCat(std::string(MetricName(std::get<0>(test.param))), "_",
+                      std::string(PrecisionName(std::get<1>(test.param))));
+}
+
 INSTANTIATE_TEST_SUITE_P(Metrics, TableIndexTest,
-                         testing::Values(Metric::kCosine, Metric::kDot, Metric::kEuclidean),
-                         [](const auto& test) { return std::string(MetricName(test.param)); });
+                         testing::Combine(testing::Values(Metric::kCosine, Metric::kDot,
+                                                          Metric::kEuclidean),
+                                          testing::Values(Precision::kFp32)),
+                         TestName);
+INSTANTIATE_TEST_SUITE_P(Precisions, TableIndexTest,
+                         testing::Combine(testing::Values(Metric::kCosine, Metric::kEuclidean),
+                                          testing::Values(Precision::kFp16, Precision::kInt8,
+                                                          Precision::kInt4)),
+                         TestName);
 
 TEST(TableIndexMemoryTest, SegmentsOfDeadRowsAreGivenBack) {
   const CountingBackend backend;
-  TableIndex index(Metric::kDot, 1, backend);
+  TableIndex index(Metric::kDot, {Precision::kFp32, 1}, backend);
   const Vector vector = {1};
+  const std::string codes = Fp32Codes(vector);
   // Many times a segment's rows, all but a few of them replaced.
   for (int round = 0; round < 1000; ++round) {
     for (uint64_t row_id = 0; row_id < 1000; ++row_id) {
-      index.Put(row_id, absl::StrCat("w", row_id), vector);
+      index.Put(row_id, absl::StrCat("w", row_id), codes);
     }
     index.Publish(round + 1);
   }

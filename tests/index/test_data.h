@@ -114,12 +114,16 @@ class TestData {
 // An index and the model of it, grown together.
 class ModelledIndex {
  public:
+  ModelledIndex(Metric metric, VectorCodec codec, const BatchBackend& backend)
+      : metric_(metric), codec_(codec), index_(metric, codec, backend) {}
   ModelledIndex(Metric metric, size_t dimensions, const BatchBackend& backend)
-      : metric_(metric), index_(metric, dimensions, backend) {}
+      : ModelledIndex(metric, VectorCodec(Precision::kFp32, dimensions), backend) {}
 
   void Put(uint64_t row_id, const std::string& word, const Vector& vector) {
-    index_.Put(row_id, word, vector);
-    model_[row_id] = {word, vector, SquaredNormInDouble(vector)};
+    const std::string codes = Storable(vector);
+    index_.Put(row_id, word, codes);
+    const Vector stored = VectorOf(codec_, codes.data());
+    model_[row_id] = {word, stored, SquaredNormInDouble(stored)};
   }
   void Erase(uint64_t row_id) {
     index_.Erase(row_id);
@@ -132,6 +136,7 @@ class ModelledIndex {
   TableIndex& index() { return index_; }
   const IndexModel& model() const { return model_; }
   Metric metric() const { return metric_; }
+  const VectorCodec& codec() const { return codec_; }
 
   // Adds rows with consecutive ids.
   void Fill(TestData& data, size_t rows) {
@@ -149,7 +154,19 @@ class ModelledIndex {
   }
 
  private:
+  // The vector's codes; those of a vector of ones where they would be all zero or out of range.
+  std::string Storable(const Vector& vector) const {
+    std::string codes;
+    if (codec_.precision() == Precision::kFp32) return CodesOf(codec_, vector);
+    if (codec_.Encode(vector, codes).ok() &&
+        SquaredNormInDouble(VectorOf(codec_, codes.data())) > 0) {
+      return codes;
+    }
+    return CodesOf(codec_, Vector(vector.size(), 1.0F));
+  }
+
   const Metric metric_;
+  const VectorCodec codec_;
   TableIndex index_;
   IndexModel model_;
   uint64_t next_row_id_ = 0;

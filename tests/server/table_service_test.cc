@@ -63,7 +63,6 @@ TEST_F(TableServiceTest, CreateErrors) {
       {"-x", 2, 0, 0, grpc::INVALID_ARGUMENT, "'-x'"},
       {"t", 0, 0, 0, grpc::INVALID_ARGUMENT, "dimensions"},
       {"t", 65'537, 0, 0, grpc::INVALID_ARGUMENT, "65"},
-      {"t", 2, v1::PRECISION_INT8, 0, grpc::UNIMPLEMENTED, "int8"},
       {"t", 2, 99, 0, grpc::INVALID_ARGUMENT, "precision 99"},
       {"t", 2, 0, 99, grpc::INVALID_ARGUMENT, "metric 99"},
   };
@@ -172,11 +171,11 @@ TEST_F(TableServiceTest, ServerInfo) {
   EXPECT_TRUE(info.sync());
   EXPECT_EQ(info.storage_format(), 7U);
   EXPECT_EQ(info.device(), "cpu");
-  ASSERT_EQ(info.limits_size(), 9);
+  ASSERT_EQ(info.limits_size(), 10);
   EXPECT_EQ(info.limits(0).name(), "max_k");
   EXPECT_EQ(info.limits(0).value(), 10'000U);
-  EXPECT_EQ(info.limits(5).name(), "max_tables");
-  EXPECT_EQ(info.limits(5).value(), 3U);
+  EXPECT_EQ(info.limits(6).name(), "max_tables");
+  EXPECT_EQ(info.limits(6).value(), 3U);
 }
 
 }  // namespace

@@ -85,5 +85,41 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair((1 << 20) - 1, "1,048,575 B (1.05 MB, 1.00 MiB)"),
                     std::pair(kMax, "18,446,744,073,709,551,615 B (18.45 EB, 16.00 EiB)")));
 
+TEST(StoredBytesTest, AddsAScalePerRow) {
+  EXPECT_EQ(StoredBytes(3, 2, Precision::kFp32).value(), 24U);
+  EXPECT_EQ(StoredBytes(3, 2, Precision::kBf16).value(), 12U);
+  EXPECT_EQ(StoredBytes(3, 2, Precision::kInt8).value(), 18U);
+  EXPECT_EQ(StoredBytes(3, 2, Precision::kInt4).value(), 15U);
+  EXPECT_EQ(StoredBytes(10, 301, Precision::kInt4).value(), 1550U);
+  EXPECT_EQ(StoredBytes(uint64_t{1} << 62, 2, Precision::kFp32).status().code(),
+            absl::StatusCode::kOutOfRange);
+}
+
+TEST(ParseBytesTest, ReadsWhatPeopleWrite) {
+  const struct {
+    const char* text;
+    uint64_t bytes;
+  } cases[] = {{"1500", 1500},
+               {"1", 1},
+               {"50MB", 50'000'000},
+               {"50 mb", 50'000'000},
+               {"1.5GiB", 1610612736},
+               {"64KiB", 65536},
+               {"0.5kB", 500},
+               {"2TB", 2'000'000'000'000},
+               {"1PiB", 1125899906842624},
+               {"12B", 12}};
+  for (const auto& c : cases) EXPECT_EQ(ParseBytes(c.text).value_or(0), c.bytes) << c.text;
+}
+
+TEST(ParseBytesTest, SaysWhatIsWrong) {
+  for (const char* text : {"", "MB", "-1", "1.2.3", "5 apples", "1e3", "0", "0.0001kB", "nan",
+                           "99999999PB", "5 M", "5MBB", "0x10"}) {
+    const auto parsed = ParseBytes(text);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(std::string(parsed.status().message()).find(text), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace vectable

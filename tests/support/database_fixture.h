@@ -53,8 +53,9 @@ class DatabaseFixture {
   }
 
   std::shared_ptr<Table> MakeTable(const std::string& name, uint32_t dimensions,
-                                   Metric metric = Metric::kCosine) {
-    const auto created = database_->CreateTable({name, dimensions, Precision::kFp32, metric, {}});
+                                   Metric metric = Metric::kCosine,
+                                   Precision precision = Precision::kFp32) {
+    const auto created = database_->CreateTable({name, dimensions, precision, metric, {}});
     EXPECT_TRUE(created.ok()) << created.status();
     return table(name);
   }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+namespace vectable {
+
+// The memory that an index holds, by what it is for. Bytes of the pages that were touched.
+struct IndexMemory {
+  uint64_t codes = 0;         // the rows at the table's precision, scales with them
+  uint64_t search_codes = 0;  // what only a search reads: unit vectors, or a factor per row
+  uint64_t words = 0;
+  uint64_t id_maps = 0;    // word -> slot and row id -> slot
+  uint64_t row_state = 0;  // norms and marks of dead rows
+  // Of all these, what the segment takes that new rows go to.
+  uint64_t growing_segment = 0;
+
+  uint64_t total() const { return codes + search_codes + words + id_maps + row_state; }
+
+  // Adds the parts; growing_segment stays.
+  void Add(const IndexMemory& other) {
+    codes += other.codes;
+    search_codes += other.search_codes;
+    words += other.words;
+    id_maps += other.id_maps;
+    row_state += other.row_state;
+  }
+};
+
+}  // namespace vectable

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/precision.h"
+#include "common/vector_codec.h"
+#include "index/batch_backend.h"
+#include "index/table_index.h"
+
+namespace vectable {
+
+// A query whose neighbours differ.
+struct ChangedWord {
+  std::string word;
+  uint32_t kept = 0;  // of its 10 nearest (or as many as there are), how many are still among them
+};
+
+// What answers cost at one precision, against those at the table's own.
+struct PrecisionFigures {
+  Precision precision = Precision::kFp32;
+  // Rows that the precision can't hold (out of range, or all zero under cosine); they are left out.
+  uint64_t rows_refused = 0;
+  // The share of the true 1, 10 and 100 nearest rows (or of all others, where there are fewer) that
+  // a search finds among its own, over the queries. Means nothing where there are no queries.
+  double recall_at_1 = 0;
+  double recall_at_10 = 0;
+  double recall_at_100 = 0;
+  // 1 - cosine between a row and itself at this precision: mean and greatest over all rows.
+  double mean_cosine_error = 0;
+  double worst_cosine_error = 0;
+  std::vector<ChangedWord> most_changed;  // the most changed first; none that is unchanged
+};
+
+// Measures, on one snapshot, what each precision costs: the answers of a table with the same rows
+// at that precision, where queries are rows and are coded like all others, against the answers of
+// the table itself. Nothing is changed. Memory is bounded: some 100 candidates per query and
+// precision, and a block of rows. Not thread-safe.
+class PrecisionStudy {
+ public:
+  // The queries are up to `queries` rows, chosen by a hash of their ids: the same rows give the
+  // same figures whatever order they came in. Holds the snapshot.
+  PrecisionStudy(std::shared_ptr<const IndexSnapshot> snapshot, size_t queries);
+  ~PrecisionStudy();
+
+  bool done() const { return next_step_ == steps(); }
+  // Does a part of the work, of about a tenth of a second on a large table; not when done.
+  absl::Status Step();
+
+  // How much of the work is done, in steps.
+  size_t steps_done() const { return next_step_; }
+  size_t steps() const { return blocks_.size() + contenders_.size(); }
+
+  uint64_t rows() const { return snapshot_->live_rows(); }
+  size_t queries() const { return sample_.size(); }
+  // The precision that the others are compared with: the table's own.
+  Precision baseline() const { return codec_.precision(); }
+
+  // From fp32 to int4, the baseline with them. When done.
+  std::vector<PrecisionFigures> Figures() const;
+
+ private:
+  // A row's place among the blocks.
+  struct Place {
+    uint32_t block = 0;
+    uint32_t offset = 0;
+  };
+  struct Candidate {
+    float score = 0;
+    Place place;
+  };
+  // A precision that is looked at.
+  struct Contender {
+    explicit Contender(VectorCodec codec) : codec(codec) {}
+
+    VectorCodec codec;
+    std::vector<float> queries;                  // coded and decoded, queries x dimensions
+    std::vector<float> search;                   // as a backend gets them
+    std::vector<bool> query_refused;             // the precision can't hold the query
+    std::vector<std::vector<Candidate>> best;    // per query, a heap with the worst in front
+    std::vector<std::vector<uint64_t>> nearest;  // per query, row ids, nearest first
+    uint64_t rows = 0;
+    double error_sum = 0;
+    PrecisionFigures figures;
+  };
+
+  void ChooseQueries(size_t count);
+  void PrepareQueries(Contender& contender);
+  absl::Status LookThrough(size_t block);
+  // Fills `search_rows_` with the block's rows at the contender's precision, and `allowed` with
+  // those that are live and can be held.
+  void CodeBlock(Contender& contender, size_t block, std::vector<uint64_t>& allowed);
+  void TakeProposals(Contender& contender, size_t block, const Proposals& proposals);
+  void Rank(Contender& contender);
+  void Compare(Contender& contender);
+  // The row at this codec's precision; false when it can't be held.
+  bool Recode(const VectorCodec& codec, Place place, std::span<float> out);
+
+  const std::shared_ptr<const IndexSnapshot> snapshot_;
+  const VectorCodec codec_;  // the table's
+  const std::vector<IndexBlock> blocks_;
+  std::vector<Place> sample_;
+  std::vector<Contender> contenders_;  // the baseline first
+  size_t next_step_ = 0;
+  std::vector<float> search_rows_;
+  std::vector<float> row_;
+  std::string codes_;
+};
+
+}  // namespace vectable
