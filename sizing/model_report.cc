@@ -70,6 +70,14 @@ absl::StatusOr<ModelReport> ReportSpec(const TransformerSpec& spec, const Memory
   return report;
 }
 
+absl::StatusOr<ModelReport> ReportConfig(const ModelConfig& config, const MemoryOptions& options) {
+  VT_ASSIGN_OR_RETURN(ModelReport report, ReportSpec(config.spec, options));
+  report.name = config.architecture.empty() ? config.family
+                                            : config.family + " (" + config.architecture + ")";
+  report.notes.insert(report.notes.end(), config.notes.begin(), config.notes.end());
+  return report;
+}
+
 absl::StatusOr<ModelReport> ReportTotal(uint64_t parameters, const MemoryOptions& options) {
   if (parameters == 0) return absl::InvalidArgumentError("parameters must be 1 or more");
   if (options.context || options.window || options.gpus) {

@@ -7,7 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/precision.h"
+#include "sizing/model_config.h"
 #include "sizing/model_memory.h"
+#include "sizing/tensor_summary.h"
 #include "sizing/transformer.h"
 
 namespace vectable {
@@ -40,6 +42,7 @@ struct KvCacheReport {
 struct ModelReport {
   std::string name;  // for people
   uint64_t total = 0;
+  bool at_least = false;  // the files hold more, which their headers don't tell
   std::optional<ParameterParts> parts = {};
   std::optional<uint64_t> active = {};  // with experts alone
   std::optional<uint64_t> per_layer = {};
@@ -52,6 +55,7 @@ struct ModelReport {
   std::optional<TrainingBytes> training = {};        // without activations
   std::optional<uint64_t> zero3_bytes_per_gpu = {};  // an estimate
   std::optional<uint64_t> activation_bytes = {};     // at 16 bits, an estimate
+  std::optional<TensorSummary> tensors;              // of a model's files; its notes are below
   std::vector<std::string> notes;
 };
 
@@ -59,6 +63,9 @@ struct ModelReport {
 // is left out, not an error, where the model keeps none; so are activations that the estimate
 // doesn't know.
 absl::StatusOr<ModelReport> ReportSpec(const TransformerSpec& spec, const MemoryOptions& options);
+
+// The same of a configuration, with its name and notes.
+absl::StatusOr<ModelReport> ReportConfig(const ModelConfig& config, const MemoryOptions& options);
 
 // The report of a bare count. INVALID_ARGUMENT for a count of 0, and when `options` ask for what
 // needs a shape.
