@@ -6,6 +6,7 @@
 #include "common/precision.h"
 #include "common/status_util.h"
 #include "server/enums.h"
+#include "server/model_messages.h"
 #include "sizing/footprint.h"
 
 namespace vectable {
@@ -37,6 +38,16 @@ grpc::ServerUnaryReactor* SizingServiceImpl::ReportTable(grpc::CallbackServerCon
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
         return FillReport(table->Describe(), answer);
+      });
+}
+
+grpc::ServerUnaryReactor* SizingServiceImpl::EstimateModel(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request,
+                                                           grpc::ByteBuffer* reply) {
+  return StartUnary<v1::EstimateModelRequest, v1::EstimateModelResponse>(
+      calls_, {context, request, reply},
+      [](const CallState&, const auto& asked, auto& answer) -> absl::Status {
+        return vectable::EstimateModel(asked, answer);
       });
 }
 

@@ -15,7 +15,8 @@ absl::Status FillReport(const TableDescription& table, v1::ReportTableResponse& 
 
 // Sizes, as sizing.proto describes them. Thread-safe; database and environment outlive it.
 class SizingServiceImpl final
-    : public v1::SizingService::WithRawCallbackMethod_ReportTable<v1::SizingService::Service> {
+    : public v1::SizingService::WithRawCallbackMethod_EstimateModel<
+          v1::SizingService::WithRawCallbackMethod_ReportTable<v1::SizingService::Service>> {
  public:
   SizingServiceImpl(Database& database, const CallEnvironment& calls)
       : database_(database), calls_(calls) {}
@@ -23,6 +24,10 @@ class SizingServiceImpl final
   grpc::ServerUnaryReactor* ReportTable(grpc::CallbackServerContext* context,
                                         const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* reply) override;
+
+  grpc::ServerUnaryReactor* EstimateModel(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
 
  private:
   Database& database_;

@@ -25,7 +25,7 @@ class Checked {
   friend constexpr Checked operator*(Checked a, Checked b) {
     Checked product;
     product.overflow_ = __builtin_mul_overflow(a.value_, b.value_, &product.value_) ||
-                        (a.overflow_ && b.value_ != 0) || (b.overflow_ && a.value_ != 0);
+                        (a.overflow_ && !b.IsZero()) || (b.overflow_ && !a.IsZero());
     return product;
   }
   friend constexpr Checked operator+(Checked a, uint64_t b) { return a + Checked(b); }
@@ -42,6 +42,8 @@ class Checked {
   }
 
  private:
+  constexpr bool IsZero() const { return value_ == 0 && !overflow_; }
+
   uint64_t value_ = 0;
   bool overflow_ = false;
 };

@@ -18,6 +18,7 @@ constexpr uint64_t kMaxGgufHeaderBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxGgufKeys = 65'536;
 constexpr uint64_t kMaxGgufNameBytes = 65'535;  // the format's limit for keys
 constexpr uint64_t kMaxGgufArrayDepth = 8;
+constexpr uint64_t kMaxGgufTexts = 10'000'000;  // in an array; vocabularies have under a million
 constexpr uint64_t kMaxGgufDimensions = 4;
 
 // From ggml.h and gguf-py's constants.
@@ -148,6 +149,10 @@ absl::Status SkipGgufArray(GgufCursor& cursor, uint64_t depth) {
   if (const uint64_t bytes = GgufValueBytes(type); bytes > 0) {
     VT_ASSIGN_OR_RETURN(const uint64_t all, (Checked(count) * bytes).Value("an array's bytes"));
     return cursor.Skip(all);
+  }
+  if (count > kMaxGgufTexts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an array of ", count, " texts or arrays; the limit is ", kMaxGgufTexts));
   }
   // Each of these takes bytes of the file, so its end bounds the loop.
   for (uint64_t i = 0; i < count; ++i) VT_RETURN_IF_ERROR(SkipGgufValue(cursor, type, depth + 1));

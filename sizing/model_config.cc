@@ -1,5 +1,6 @@
 #include "sizing/model_config.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -120,6 +121,12 @@ absl::Status ReadBert(ConfigFields& fields, ModelConfig& config) {
   spec.causal = false;
   bool tied = true;
   VT_RETURN_IF_ERROR(fields.Flag("tie_word_embeddings", tied));
+  VT_ASSIGN_OR_RETURN(const std::optional<std::string> positions,
+                      fields.json().String("position_embedding_type"));
+  if (positions && *positions != "absolute") {
+    config.notes.push_back(absl::StrCat("positions of the kind ", Quoted(*positions),
+                                        " have parameters that aren't counted"));
+  }
   SetBertHead(config);
   if (spec.masked_lm_head && !tied) spec.tied = false;
   return absl::OkStatus();
@@ -184,8 +191,9 @@ absl::Status ReadQwen2(ConfigFields& fields, ModelConfig& config) {
   if (slides) {
     VT_RETURN_IF_ERROR(fields.Optional("sliding_window", spec.window));
     // The first max_window_layers attend to all tokens.
-    VT_RETURN_IF_ERROR(fields.Optional("max_window_layers", spec.global_layers));
-    if (spec.global_layers > spec.layers) spec.global_layers = spec.layers;
+    VT_ASSIGN_OR_RETURN(const std::optional<uint64_t> all_tokens,
+                        fields.json().Number("max_window_layers"));
+    spec.global_layers = std::min(all_tokens.value_or(0), spec.layers);
   }
   return ReadTie(fields, false, config);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/names.h"
 #include "common/status_util.h"
 
 namespace vectable {
@@ -72,8 +73,8 @@ absl::StatusOr<ModelReport> ReportSpec(const TransformerSpec& spec, const Memory
 
 absl::StatusOr<ModelReport> ReportConfig(const ModelConfig& config, const MemoryOptions& options) {
   VT_ASSIGN_OR_RETURN(ModelReport report, ReportSpec(config.spec, options));
-  report.name = config.architecture.empty() ? config.family
-                                            : config.family + " (" + config.architecture + ")";
+  report.name = config.family;
+  if (!config.architecture.empty()) report.name += ", " + Quoted(config.architecture);
   report.notes.insert(report.notes.end(), config.notes.begin(), config.notes.end());
   return report;
 }

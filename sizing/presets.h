@@ -15,6 +15,7 @@ struct ModelPreset {
   std::string_view title;   // for people: "GPT-2 small"
   std::string_view source;  // where the shape is published
   TransformerSpec spec;
+  std::string_view note = {};  // what the user should know beside it; empty: nothing
 };
 
 // All presets, in the order in which they are listed. They live as long as the program.

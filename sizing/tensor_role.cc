@@ -62,15 +62,16 @@ TensorRole RoleOfTensor(std::string_view name, const std::vector<uint64_t>& shap
   const std::vector<std::string_view> components = NameComponents(name);
   // "output" is GGUF's head, but a part of BERT's layers.
   if (components.front() == "output" ||
-      HasOneOf(components, {"lm_head", "pooler", "cls", "classifier", "score", "qa_outputs"})) {
+      HasOneOf(components,
+               {"lm_head", "embed_out", "pooler", "cls", "classifier", "score", "qa_outputs"})) {
     return TensorRole::kHead;
   }
   if (HasOneOf(components, {"wpe", "position_embeddings", "token_type_embeddings",
                             "embed_positions", "position_embd", "token_types"})) {
     return TensorRole::kPositions;
   }
-  if (HasOneOf(components,
-               {"wte", "word_embeddings", "embed_tokens", "token_embd", "tok_embeddings"})) {
+  if (HasOneOf(components, {"wte", "word_embeddings", "embed_tokens", "embed_in", "token_embd",
+                            "tok_embeddings"})) {
     return TensorRole::kEmbedding;
   }
   if (std::any_of(components.begin(), components.end(), IsNormComponent)) {

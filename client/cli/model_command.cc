@@ -20,6 +20,7 @@ absl::StatusOr<ModelReport> PresetReport(const std::string& name, const MemoryOp
   VT_ASSIGN_OR_RETURN(const ModelPreset* const preset, FindPreset(name));
   VT_ASSIGN_OR_RETURN(ModelReport report, ReportSpec(preset->spec, options));
   report.name = fmt::format("{} ({})", preset->name, preset->title);
+  if (!preset->note.empty() && !options.window) report.notes.emplace_back(preset->note);
   return report;
 }
 

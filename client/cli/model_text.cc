@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "client/cli/display.h"
 #include "common/precision.h"
 #include "common/status_util.h"
 #include "sizing/footprint.h"
@@ -158,7 +159,7 @@ TextTable WeightsTable(const std::vector<WeightsEntry>& weights) {
 }
 
 std::string ModelText(const ModelReport& report, bool bold) {
-  std::string text = report.name + "\n\n";
+  std::string text = Printable(report.name) + "\n\n";
   if (report.parts) {
     text += CountsTable("Part", PartCounts(*report.parts), report.total).Render(bold) + "\n";
   } else {
@@ -169,7 +170,7 @@ std::string ModelText(const ModelReport& report, bool bold) {
   if (report.tensors) text += FileText(*report.tensors, bold);
   if (HasMemory(report)) text += "\n" + MemoryTable(report).Render(bold);
   if (!report.notes.empty()) text += "\n";
-  for (const std::string& note : report.notes) text += "Note: " + note + "\n";
+  for (const std::string& note : report.notes) text += "Note: " + Printable(note) + "\n";
   return text;
 }
 

@@ -109,8 +109,11 @@ TEST(GgufTest, BadHeadersAreOneClearLine) {
   EXPECT_THAT(read(start + counts + key + LittleEndian(kString, 4) + LittleEndian(1ULL << 40, 8)),
               StatusIs(kInvalid, "key 'k': the header needs 1099511627776 bytes"));
   EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kString, 4) +
-                   LittleEndian(UINT64_MAX, 8)),
+                   LittleEndian(9'000'000, 8)),
               StatusIs(kInvalid, "key 'k': the header needs 8 bytes"));
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kString, 4) +
+                   LittleEndian(UINT64_MAX, 8)),
+              StatusIs(kInvalid, "texts or arrays; the limit is 10000000"));
   EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kU32, 4) +
                    LittleEndian(UINT64_MAX, 8)),
               StatusIs(absl::StatusCode::kOutOfRange, "key 'k': an array's bytes don't fit"));
@@ -118,9 +121,9 @@ TEST(GgufTest, BadHeadersAreOneClearLine) {
   for (int i = 0; i < 100; ++i) nested += LittleEndian(kArray, 4) + LittleEndian(1, 8);
   EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + nested),
               StatusIs(kInvalid, "arrays nested deeper than 8 levels"));
-  // A hole of zeros for a vocabulary: the header's limit ends it.
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kString, 4) +
-                       LittleEndian(UINT64_MAX, 8),
+  // An array of bytes that reaches into a large file's weights: the header's limit ends it.
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(0, 4) +
+                       LittleEndian(1ULL << 30, 8),
                    10'000'000'000),
               StatusIs(kInvalid, "the header is over 268435456 bytes, the limit"));
   EXPECT_THAT(read(GgufWriter().Pair("general.alignment", kU32, LittleEndian(0, 4)).header()),
@@ -153,7 +156,7 @@ TEST(GgufTest, RandomDamage) {
   std::mt19937_64 random(TestSeed());
   const FileFolder folder;
   const std::string whole = TinyGguf().header();
-  for (int i = 0; i < 3'000; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     std::string bytes = whole;
     const int flips = static_cast<int>(random() % 4);
     for (int flip = 0; flip < flips; ++flip) {

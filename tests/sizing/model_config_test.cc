@@ -113,6 +113,16 @@ TEST(ModelConfigTest, Qwen2) {
   EXPECT_EQ(ParseModelConfig(shape + "}")->spec.window, 0U);
 }
 
+TEST(ModelConfigTest, Qwen2SlidesFromALayerOn) {
+  const std::string shape = R"({"model_type": "qwen2", "hidden_size": 8, "intermediate_size": 8,
+    "num_attention_heads": 2, "num_hidden_layers": 4, "vocab_size": 10, "use_sliding_window": true,
+    "sliding_window": 16)";
+  EXPECT_EQ(ParseModelConfig(shape + R"(, "max_window_layers": 3})")->spec.global_layers, 3U);
+  EXPECT_EQ(ParseModelConfig(shape + R"(, "max_window_layers": 0})")->spec.global_layers, 0U);
+  EXPECT_EQ(ParseModelConfig(shape + R"(, "max_window_layers": 70})")->spec.global_layers, 4U);
+  EXPECT_EQ(ParseModelConfig(shape + "}")->spec.window, 16U);
+}
+
 // Gemma 2B and 7B: heads x head_dim isn't d in the latter; the head is tied by default.
 TEST(ModelConfigTest, Gemma) {
   EXPECT_EQ(TotalOf(R"({"model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384,

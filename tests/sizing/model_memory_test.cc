@@ -97,7 +97,7 @@ TEST(KvCacheTest, GoldenValues) {
       {"llama3-70b", 327'680, 8'192, {}, 2'684'354'560},
       {"mistral-7b", 131'072, 8'192, 0, 1'073'741'824},
       {"mistral-7b", 131'072, 8'192, 4'096, 536'870'912},
-      {"mistral-7b", 131'072, 8'192, {}, 536'870'912},  // its own window
+      {"mistral-7b", 131'072, 8'192, {}, 1'073'741'824},
       {"mistral-7b", 131'072, 100, {}, 13'107'200},
       // Hugging Face's Llama 3.1 table: 1.953 and 15.625 GiB.
       {"llama3-8b", 131'072, 16'000, {}, 2'097'152'000},
@@ -118,6 +118,8 @@ TEST(KvCacheTest, GoldenValues) {
 
 TEST(KvCacheTest, LayersWithoutTheWindow) {
   TransformerSpec spec = SpecOf("mistral-7b");
+  spec.window = 4'096;
+  EXPECT_EQ(*KvCacheBytes(spec, {.tokens = 8'192}), 536'870'912U);
   spec.global_layers = 16;
   EXPECT_EQ(*KvCacheBytes(spec, {.tokens = 8'192}), 1'073'741'824U / 4 * 3);
 }
@@ -214,6 +216,7 @@ TEST(ModelReportTest, AllOfIt) {
   MemoryOptions options;
   options.context = 8'192;
   options.batch = 2;
+  options.window = 4'096;
   options.training = *FindTrainingConvention("hf-mixed");
   options.gpus = 8;
   const ModelReport report = *ReportSpec(SpecOf("mistral-7b"), options);
