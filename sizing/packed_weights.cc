@@ -18,7 +18,7 @@ PackedCount Packed(std::string scheme, std::optional<uint64_t> parameters) {
   return {Kind::kPacked, std::move(scheme), parameters};
 }
 
-std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
+std::optional<uint64_t> ProductIfFits(uint64_t a, uint64_t b) {
   const absl::StatusOr<uint64_t> product = (Checked(a) * b).Value("the parameters");
   return product.ok() ? std::optional<uint64_t>(*product) : std::nullopt;
 }
@@ -56,7 +56,7 @@ PackedCount PackedWeights::CountQweight(const TensorInfo& tensor, const std::str
   if (tensor.shape[1] != out) {
     const uint64_t bits = BitsOf(tensor.shape[1], out);
     if (bits == 0) return Packed("packed integers", std::nullopt);
-    return Packed(absl::StrCat("AWQ ", bits, "-bit"), Product(rows, out));
+    return Packed(absl::StrCat("AWQ ", bits, "-bit"), ProductIfFits(rows, out));
   }
   uint64_t bits = 0;
   if (zeros != nullptr && zeros->shape.size() == 2) bits = BitsOf(zeros->shape[1], out);
@@ -66,7 +66,7 @@ PackedCount PackedWeights::CountQweight(const TensorInfo& tensor, const std::str
   if (bits == 0 || rows > UINT64_MAX / 32 || rows * 32 % bits != 0) {
     return Packed("GPTQ", std::nullopt);
   }
-  return Packed(absl::StrCat("GPTQ ", bits, "-bit"), Product(rows * 32 / bits, out));
+  return Packed(absl::StrCat("GPTQ ", bits, "-bit"), ProductIfFits(rows * 32 / bits, out));
 }
 
 bool PackedWeights::IsAuxiliary(std::string_view name) const {
@@ -100,14 +100,14 @@ PackedCount PackedWeights::CountTensor(const TensorInfo& tensor) const {
     return CountQweight(tensor, *base);
   }
   if (tensor.type == "U8" && Find(tensor.name + ".absmax") != nullptr) {
-    return Packed("bitsandbytes 4-bit", Product(tensor.elements, 2));
+    return Packed("bitsandbytes 4-bit", ProductIfFits(tensor.elements, 2));
   }
   if (const auto base = BaseName(tensor.name, ".weight_packed")) {
     return Packed("compressed-tensors", std::nullopt);
   }
   if (const auto base = BaseName(tensor.name, "_blocks");
       base && tensor.type == "U8" && Find(*base + "_scales") != nullptr) {
-    return Packed("MXFP4", Product(tensor.elements, 2));
+    return Packed("MXFP4", ProductIfFits(tensor.elements, 2));
   }
   return {};
 }

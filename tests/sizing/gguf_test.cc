@@ -11,24 +11,24 @@
 namespace vectable {
 namespace {
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kGgufInvalid = absl::StatusCode::kInvalidArgument;
 
-constexpr uint32_t kU32 = 4, kString = 8, kArray = 9;
+constexpr uint32_t kGgufU32 = 4, kGgufString = 8, kGgufArray = 9;
 constexpr uint32_t kF32Type = 0, kQ4Type = 2, kQ4KType = 12;
 
 std::string StringArray(const std::vector<std::string>& texts) {
-  std::string bytes = LittleEndian(kString, 4) + LittleEndian(texts.size(), 8);
+  std::string bytes = LittleEndian(kGgufString, 4) + LittleEndian(texts.size(), 8);
   for (const std::string& text : texts) bytes += GgufWriter::String(text);
   return bytes;
 }
 
 GgufWriter TinyGguf() {
   GgufWriter file;
-  file.Pair("general.architecture", kString, GgufWriter::String("llama"));
-  file.Pair("general.name", kString, GgufWriter::String("Tiny"));
-  file.Pair("llama.block_count", kU32, LittleEndian(1, 4));
-  file.Pair("tokenizer.ggml.tokens", kArray, StringArray({"a", "bc", "", "def"}));
-  file.Pair("tokenizer.ggml.scores", kArray,
+  file.Pair("general.architecture", kGgufString, GgufWriter::String("llama"));
+  file.Pair("general.name", kGgufString, GgufWriter::String("Tiny"));
+  file.Pair("llama.block_count", kGgufU32, LittleEndian(1, 4));
+  file.Pair("tokenizer.ggml.tokens", kGgufArray, StringArray({"a", "bc", "", "def"}));
+  file.Pair("tokenizer.ggml.scores", kGgufArray,
             LittleEndian(6, 4) + LittleEndian(4, 8) + std::string(16, '\0'));
   file.Add("token_embd.weight", kQ4KType, {256, 10}, 10 * 144);
   file.Add("blk.0.attn_q.weight", kQ4Type, {256, 4}, 4 * 8 * 18);
@@ -93,41 +93,43 @@ TEST(GgufTest, BadHeadersAreOneClearLine) {
   };
   const std::string counts = LittleEndian(0, 8) + LittleEndian(1, 8);
   const std::string start = "GGUF" + LittleEndian(3, 4);
-  EXPECT_THAT(read(""), StatusIs(kInvalid, "needs 4 bytes at byte 0, but the file has 0"));
-  EXPECT_THAT(read("GGML" + LittleEndian(3, 4)), StatusIs(kInvalid, "doesn't begin with 'GGUF'"));
-  EXPECT_THAT(read("GGUF" + LittleEndian(1, 4)), StatusIs(kInvalid, "version 1 isn't read"));
-  EXPECT_THAT(read("GGUF" + std::string("\0\0\0\3", 4)), StatusIs(kInvalid, "big-endian"));
+  EXPECT_THAT(read(""), StatusIs(kGgufInvalid, "needs 4 bytes at byte 0, but the file has 0"));
+  EXPECT_THAT(read("GGML" + LittleEndian(3, 4)),
+              StatusIs(kGgufInvalid, "doesn't begin with 'GGUF'"));
+  EXPECT_THAT(read("GGUF" + LittleEndian(1, 4)), StatusIs(kGgufInvalid, "version 1 isn't read"));
+  EXPECT_THAT(read("GGUF" + std::string("\0\0\0\3", 4)), StatusIs(kGgufInvalid, "big-endian"));
   EXPECT_THAT(read(start + LittleEndian(UINT64_MAX, 8)),
-              StatusIs(kInvalid, "the limit is 1000000"));
+              StatusIs(kGgufInvalid, "the limit is 1000000"));
   EXPECT_THAT(read(start + LittleEndian(1, 8) + LittleEndian(1 << 20, 8)),
-              StatusIs(kInvalid, "1048576 keys; the limit is 65536"));
+              StatusIs(kGgufInvalid, "1048576 keys; the limit is 65536"));
   EXPECT_THAT(read(start + counts + LittleEndian(UINT64_MAX, 8)),
-              StatusIs(kInvalid, "a key of 18446744073709551615 bytes; the limit is 65535"));
+              StatusIs(kGgufInvalid, "a key of 18446744073709551615 bytes; the limit is 65535"));
   const std::string key = GgufWriter::String("k");
   EXPECT_THAT(read(start + counts + key + LittleEndian(13, 4)),
-              StatusIs(kInvalid, "key 'k': unknown type 13"));
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kString, 4) + LittleEndian(1ULL << 40, 8)),
-              StatusIs(kInvalid, "key 'k': the header needs 1099511627776 bytes"));
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kString, 4) +
-                   LittleEndian(9'000'000, 8)),
-              StatusIs(kInvalid, "key 'k': the header needs 8 bytes"));
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kString, 4) +
-                   LittleEndian(UINT64_MAX, 8)),
-              StatusIs(kInvalid, "texts or arrays; the limit is 10000000"));
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(kU32, 4) +
+              StatusIs(kGgufInvalid, "key 'k': unknown type 13"));
+  EXPECT_THAT(
+      read(start + counts + key + LittleEndian(kGgufString, 4) + LittleEndian(1ULL << 40, 8)),
+      StatusIs(kGgufInvalid, "key 'k': the header needs 1099511627776 bytes"));
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kGgufArray, 4) +
+                   LittleEndian(kGgufString, 4) + LittleEndian(9'000'000, 8)),
+              StatusIs(kGgufInvalid, "key 'k': the header needs 8 bytes"));
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kGgufArray, 4) +
+                   LittleEndian(kGgufString, 4) + LittleEndian(UINT64_MAX, 8)),
+              StatusIs(kGgufInvalid, "texts or arrays; the limit is 10000000"));
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kGgufArray, 4) + LittleEndian(kGgufU32, 4) +
                    LittleEndian(UINT64_MAX, 8)),
               StatusIs(absl::StatusCode::kOutOfRange, "key 'k': an array's bytes don't fit"));
   std::string nested;
-  for (int i = 0; i < 100; ++i) nested += LittleEndian(kArray, 4) + LittleEndian(1, 8);
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + nested),
-              StatusIs(kInvalid, "arrays nested deeper than 8 levels"));
+  for (int i = 0; i < 100; ++i) nested += LittleEndian(kGgufArray, 4) + LittleEndian(1, 8);
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kGgufArray, 4) + nested),
+              StatusIs(kGgufInvalid, "arrays nested deeper than 8 levels"));
   // An array of bytes that reaches into a large file's weights: the header's limit ends it.
-  EXPECT_THAT(read(start + counts + key + LittleEndian(kArray, 4) + LittleEndian(0, 4) +
+  EXPECT_THAT(read(start + counts + key + LittleEndian(kGgufArray, 4) + LittleEndian(0, 4) +
                        LittleEndian(1ULL << 30, 8),
                    10'000'000'000),
-              StatusIs(kInvalid, "the header is over 268435456 bytes, the limit"));
-  EXPECT_THAT(read(GgufWriter().Pair("general.alignment", kU32, LittleEndian(0, 4)).header()),
-              StatusIs(kInvalid, "alignment 0"));
+              StatusIs(kGgufInvalid, "the header is over 268435456 bytes, the limit"));
+  EXPECT_THAT(read(GgufWriter().Pair("general.alignment", kGgufU32, LittleEndian(0, 4)).header()),
+              StatusIs(kGgufInvalid, "alignment 0"));
 }
 
 TEST(GgufTest, BadTensorsAreNamed) {
@@ -135,21 +137,22 @@ TEST(GgufTest, BadTensorsAreNamed) {
   const auto read = [&folder](const GgufWriter& file) {
     return ReadGgufHeader(file.WriteTo(folder, "bad.gguf"));
   };
-  EXPECT_THAT(read(GgufWriter().Add("t", 4, {32}, 32)), StatusIs(kInvalid, "'t': unknown type 4"));
+  EXPECT_THAT(read(GgufWriter().Add("t", 4, {32}, 32)),
+              StatusIs(kGgufInvalid, "'t': unknown type 4"));
   EXPECT_THAT(read(GgufWriter().Add("t", kF32Type, {1, 1, 1, 1, 1}, 4)),
-              StatusIs(kInvalid, "5 dimensions; the limit is 4"));
+              StatusIs(kGgufInvalid, "5 dimensions; the limit is 4"));
   EXPECT_THAT(read(GgufWriter().Add("t", kQ4Type, {33}, 32)),
-              StatusIs(kInvalid, "rows of 33 elements aren't whole Q4_0 blocks of 32"));
+              StatusIs(kGgufInvalid, "rows of 33 elements aren't whole Q4_0 blocks of 32"));
   EXPECT_THAT(read(GgufWriter().Add("t", kF32Type, {1ULL << 40, 1ULL << 40}, 32)),
               StatusIs(absl::StatusCode::kOutOfRange, "tensor 't': its elements don't fit"));
   EXPECT_THAT(read(GgufWriter().Add("t", kF32Type, {1'000}, 32)),
-              StatusIs(kInvalid, "4000 bytes from 0 pass the end of the file"));
+              StatusIs(kGgufInvalid, "4000 bytes from 0 pass the end of the file"));
   EXPECT_THAT(read(GgufWriter().Add("a", kF32Type, {16}, 32).Add("b", kF32Type, {16}, 64)),
-              StatusIs(kInvalid, "tensor 'b': its bytes from 32 overlap another tensor's"));
+              StatusIs(kGgufInvalid, "tensor 'b': its bytes from 32 overlap another tensor's"));
   EXPECT_THAT(read(GgufWriter().Add("a", kF32Type, {8}, 32).Add("a", kF32Type, {8}, 32)),
-              StatusIs(kInvalid, "tensor 'a': the header names it twice"));
+              StatusIs(kGgufInvalid, "tensor 'a': the header names it twice"));
   EXPECT_THAT(ReportModelFile(GgufWriter().WriteTo(folder, "empty.gguf"), {}),
-              StatusIs(kInvalid, "names no tensor"));
+              StatusIs(kGgufInvalid, "names no tensor"));
 }
 
 TEST(GgufTest, RandomDamage) {

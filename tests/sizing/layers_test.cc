@@ -8,7 +8,7 @@
 namespace vectable {
 namespace {
 
-constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLargest = std::numeric_limits<uint64_t>::max();
 
 TEST(LayersTest, Linear) {
   const LinearCounts counts = *CountLinear({768, 3'072, true});
@@ -17,8 +17,10 @@ TEST(LayersTest, Linear) {
   EXPECT_EQ(counts.total, 2'362'368U);
   EXPECT_EQ(CountLinear({768, 3'072, false})->total, 2'359'296U);
   EXPECT_THAT(CountLinear({0, 3, true}), StatusIs(absl::StatusCode::kInvalidArgument, "1 or more"));
-  EXPECT_THAT(CountLinear({kMax, 2, false}), StatusIs(absl::StatusCode::kOutOfRange, "don't fit"));
-  EXPECT_THAT(CountLinear({1, kMax, true}), StatusIs(absl::StatusCode::kOutOfRange, "don't fit"));
+  EXPECT_THAT(CountLinear({kLargest, 2, false}),
+              StatusIs(absl::StatusCode::kOutOfRange, "don't fit"));
+  EXPECT_THAT(CountLinear({1, kLargest, true}),
+              StatusIs(absl::StatusCode::kOutOfRange, "don't fit"));
 }
 
 // Grouped-query attention with 8 key/value heads at d = 4,096.
@@ -44,7 +46,7 @@ TEST(LayersTest, BadAttention) {
   EXPECT_THAT(CountAttention({768, 0, 0, 0, true}), StatusIs(kInvalid, "heads must be 1 or more"));
   EXPECT_THAT(CountAttention({768, 7, 0, 0, true}), StatusIs(kInvalid, "7 heads don't divide"));
   EXPECT_THAT(CountAttention({0, 1, 0, 0, true}), StatusIs(kInvalid, "d must be 1 or more"));
-  EXPECT_THAT(CountAttention({kMax, 1, 0, 0, true}), StatusIs(kInvalid, "the limit is"));
+  EXPECT_THAT(CountAttention({kLargest, 1, 0, 0, true}), StatusIs(kInvalid, "the limit is"));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace vectable {
 namespace {
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kConfigInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr const char* kGpt2 = R"({"activation_function": "gelu_new",
   "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 50256,
@@ -95,7 +95,7 @@ TEST(ModelConfigTest, MistralAndMixtral) {
   EXPECT_EQ(TotalOf(mixtral), 46'702'792'704U);
   EXPECT_EQ(CountParameters(ParseModelConfig(mixtral)->spec)->active, 12'879'925'248U);
   EXPECT_THAT(ParseModelConfig(R"({"model_type": "mixtral", )" + shape + "}"),
-              StatusIs(kInvalid, "mixtral needs num_local_experts, num_experts_per_tok"));
+              StatusIs(kConfigInvalid, "mixtral needs num_local_experts, num_experts_per_tok"));
 }
 
 // Qwen2-0.5B: tied, biases of q, k and v alone.
@@ -181,7 +181,7 @@ TEST(ModelConfigTest, BadInputIsOneClearLine) {
   };
   for (const auto& [text, message] : cases) {
     const absl::StatusOr<ModelConfig> config = ParseModelConfig(text);
-    EXPECT_THAT(config, StatusIs(kInvalid, message)) << text.substr(0, 200);
+    EXPECT_THAT(config, StatusIs(kConfigInvalid, message)) << text.substr(0, 200);
     EXPECT_EQ(std::string(config.status().message()).find('\n'), std::string::npos);
   }
 }

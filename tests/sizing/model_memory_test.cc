@@ -14,8 +14,8 @@ namespace vectable {
 namespace {
 
 constexpr uint64_t kMaxCount = std::numeric_limits<uint64_t>::max();
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
+constexpr auto kMemoryInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kMemoryOutOfRange = absl::StatusCode::kOutOfRange;
 
 TransformerSpec SpecOf(std::string_view preset) { return (*FindPreset(preset))->spec; }
 
@@ -77,7 +77,8 @@ TEST(WeightBytesTest, SevenBillion) {
   EXPECT_EQ(*WeightBytes(7'000'000'000, Precision::kInt4), 3'500'000'000U);
   EXPECT_EQ(*WeightBytes(3, Precision::kInt4), 2U);
   EXPECT_EQ(*WeightBytes(kMaxCount, Precision::kInt4), (kMaxCount >> 1) + 1);
-  EXPECT_THAT(WeightBytes(kMaxCount, Precision::kFp16), StatusIs(kOutOfRange, "weights' bytes"));
+  EXPECT_THAT(WeightBytes(kMaxCount, Precision::kFp16),
+              StatusIs(kMemoryOutOfRange, "weights' bytes"));
 }
 
 struct KvCase {
@@ -125,15 +126,15 @@ TEST(KvCacheTest, LayersWithoutTheWindow) {
 }
 
 TEST(KvCacheTest, BadInput) {
-  EXPECT_THAT(KvCacheBytes(SpecOf("gpt2"), {.tokens = 0}), StatusIs(kInvalid, "context"));
+  EXPECT_THAT(KvCacheBytes(SpecOf("gpt2"), {.tokens = 0}), StatusIs(kMemoryInvalid, "context"));
   EXPECT_THAT(KvCacheBytes(SpecOf("gpt2"), {.tokens = 1, .batch = 0}),
-              StatusIs(kInvalid, "batch must be 1"));
+              StatusIs(kMemoryInvalid, "batch must be 1"));
   EXPECT_THAT(KvCacheBytes(SpecOf("gpt2"), {.tokens = 1'025}),
-              StatusIs(kInvalid, "1,025 tokens is over the model's 1,024 learned positions"));
+              StatusIs(kMemoryInvalid, "1,025 tokens is over the model's 1,024 learned positions"));
   EXPECT_THAT(KvCacheBytes(SpecOf("llama3-8b"), {.tokens = kMaxCount}),
-              StatusIs(kOutOfRange, "key-value cache's bytes don't fit"));
+              StatusIs(kMemoryOutOfRange, "key-value cache's bytes don't fit"));
   EXPECT_THAT(KvCacheBytes(SpecOf("bert-base-cased"), {.tokens = 1}),
-              StatusIs(kInvalid, "no decoder"));
+              StatusIs(kMemoryInvalid, "no decoder"));
   EXPECT_FALSE(KeepsKvCache(SpecOf("pytorch-transformer")));
 }
 
@@ -165,7 +166,7 @@ TEST(TrainingTest, GoldenValues) {
   EXPECT_THAT(FindTrainingConvention("sgd"),
               StatusIs(absl::StatusCode::kNotFound, "known are fp32, zero-mixed"));
   EXPECT_THAT(TrainingMemory(kMaxCount / 8, AllTrainingConventions()[0]),
-              StatusIs(kOutOfRange, "bytes of training"));
+              StatusIs(kMemoryOutOfRange, "bytes of training"));
 }
 
 // On one GPU: 18 bytes per parameter, and the largest module, GPT-2's token table, once more in
@@ -176,7 +177,7 @@ TEST(TrainingTest, Zero3) {
   EXPECT_EQ(*Zero3BytesPerGpu(counts.total, counts.largest_module, 1),
             2'239'916'544 + 4 * 38'597'376U);
   EXPECT_EQ(*Zero3BytesPerGpu(10, 0, 8), 23U);  // 22.5
-  EXPECT_THAT(Zero3BytesPerGpu(10, 0, 0), StatusIs(kInvalid, "1 GPU or more"));
+  EXPECT_THAT(Zero3BytesPerGpu(10, 0, 0), StatusIs(kMemoryInvalid, "1 GPU or more"));
 }
 
 // GPT-3's shape in the paper: sbh(34 + 5as/h) per layer.
@@ -190,11 +191,11 @@ TEST(ActivationTest, TheFormula) {
   const uint64_t per_layer = 2'048ULL * 12'288 * (34 + 5 * 96 * 2'048 / 12'288);
   EXPECT_EQ(*ActivationBytes(spec, 2'048, 1), 96 * per_layer);
   EXPECT_EQ(*ActivationBytes(spec, 2'048, 4), 4 * 96 * per_layer);
-  EXPECT_THAT(ActivationBytes(spec, 0, 1), StatusIs(kInvalid, "context"));
+  EXPECT_THAT(ActivationBytes(spec, 0, 1), StatusIs(kMemoryInvalid, "context"));
   EXPECT_THAT(ActivationBytes(SpecOf("pytorch-transformer"), 1, 1),
-              StatusIs(kInvalid, "cross-attention"));
+              StatusIs(kMemoryInvalid, "cross-attention"));
   EXPECT_THAT(ActivationBytes(SpecOf("llama2-7b"), uint64_t{1} << 40, 1),
-              StatusIs(kOutOfRange, "activations' bytes"));
+              StatusIs(kMemoryOutOfRange, "activations' bytes"));
 }
 
 TEST(ModelReportTest, WhatIsNotKnownIsAbsent) {
@@ -203,8 +204,8 @@ TEST(ModelReportTest, WhatIsNotKnownIsAbsent) {
   EXPECT_FALSE(bare.parts || bare.rule || bare.kv_cache || bare.training || bare.active);
   EXPECT_EQ(bare.weights.size(), 5U);
   EXPECT_EQ(bare.weights[0].bytes, 28'000'000'000U);
-  EXPECT_THAT(ReportTotal(0, {}), StatusIs(kInvalid, "1 or more"));
-  EXPECT_THAT(ReportTotal(7, {.context = 5}), StatusIs(kInvalid, "need the model's shape"));
+  EXPECT_THAT(ReportTotal(0, {}), StatusIs(kMemoryInvalid, "1 or more"));
+  EXPECT_THAT(ReportTotal(7, {.context = 5}), StatusIs(kMemoryInvalid, "need the model's shape"));
 
   const ModelReport bert = *ReportSpec(SpecOf("bert-base-cased"), {.context = 512});
   EXPECT_FALSE(bert.kv_cache.has_value());

@@ -14,7 +14,7 @@
 namespace vectable {
 namespace {
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kFileInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string Layer(uint64_t layer, const std::string& rest) {
   return "h." + std::to_string(layer) + "." + rest;
@@ -104,7 +104,8 @@ TEST(SafetensorsTest, PartsByName) {
   const ModelReport report = *ReportModelFile(path, {});
   ExpectSameParts(*report.parts, {800, 0, 64, 128, 16, 800, 3});
   EXPECT_EQ(report.total, 1'811U);
-  EXPECT_THAT(ReportModelFile(path, {.context = 9}), StatusIs(kInvalid, "give its config.json"));
+  EXPECT_THAT(ReportModelFile(path, {.context = 9}),
+              StatusIs(kFileInvalid, "give its config.json"));
   // A config beside it tells that the head is tied, and what the cache takes.
   folder.Write("config.json", kTiedLlama);
   const ModelReport tied = *ReportModelFile(path, {.context = 9});
@@ -217,22 +218,22 @@ TEST(SafetensorsTest, ShardsThroughTheIndex) {
       index(embed + ",\"x\":\"model-00003.safetensors\"}"),
       StatusIs(absl::StatusCode::kNotFound, "shard 'model-00003.safetensors': cannot open"));
   EXPECT_THAT(index(embed + ",\"gone\":" + kTwo + "}"),
-              StatusIs(kInvalid, "tensor 'gone' is listed in shard"));
+              StatusIs(kFileInvalid, "tensor 'gone' is listed in shard"));
   EXPECT_THAT(index(embed + ",\"lm_head.weight\":" + kOne + ",\"model.norm.weight\":" + kTwo + "}"),
-              StatusIs(kInvalid, "tensor 'lm_head.weight' is in shard"));
+              StatusIs(kFileInvalid, "tensor 'lm_head.weight' is in shard"));
   EXPECT_THAT(index(embed + ",\"model.embed_tokens.weight\":" + kTwo + "}"),
-              StatusIs(kInvalid, "is listed in 'model-00001"));
-  EXPECT_THAT(index("{\"a\":\"../secret\"}"), StatusIs(kInvalid, "beside the index"));
-  EXPECT_THAT(index("{\"a\":\"/etc/passwd\"}"), StatusIs(kInvalid, "beside the index"));
-  EXPECT_THAT(index("{\"a\":5}"), StatusIs(kInvalid, "no weight_map"));
-  EXPECT_THAT(index("[]"), StatusIs(kInvalid, "no weight_map"));
-  EXPECT_THAT(index("{}"), StatusIs(kInvalid, "no tensor"));
+              StatusIs(kFileInvalid, "is listed in 'model-00001"));
+  EXPECT_THAT(index("{\"a\":\"../secret\"}"), StatusIs(kFileInvalid, "beside the index"));
+  EXPECT_THAT(index("{\"a\":\"/etc/passwd\"}"), StatusIs(kFileInvalid, "beside the index"));
+  EXPECT_THAT(index("{\"a\":5}"), StatusIs(kFileInvalid, "no weight_map"));
+  EXPECT_THAT(index("[]"), StatusIs(kFileInvalid, "no weight_map"));
+  EXPECT_THAT(index("{}"), StatusIs(kFileInvalid, "no tensor"));
   EXPECT_EQ(index(embed + ",\"lm_head.weight\":" + kTwo + "}")->notes.size(), 1U);
   // The same tensor in two shards.
   one.Add("lm_head.weight", "BF16", {100, 8}, 16)
       .WriteTo(folder, "model-00001-of-00002.safetensors");
   EXPECT_THAT(index(embed + ",\"lm_head.weight\":" + kTwo + ",\"model.norm.weight\":" + kTwo + "}"),
-              StatusIs(kInvalid, "tensor 'lm_head.weight' is in shard"));
+              StatusIs(kFileInvalid, "tensor 'lm_head.weight' is in shard"));
 }
 
 TEST(SafetensorsTest, BadHeadersAreOneClearLine) {
@@ -306,20 +307,21 @@ TEST(SafetensorsTest, BadFiles) {
   const auto report = [&folder](const std::string& content, uint64_t size = 0) {
     return ReportModelFile(folder.Write("bad.safetensors", content, size), {});
   };
-  EXPECT_THAT(report(""), StatusIs(kInvalid, "the file has 0 bytes"));
+  EXPECT_THAT(report(""), StatusIs(kFileInvalid, "the file has 0 bytes"));
   EXPECT_THAT(report(LittleEndian(1'000, 8) + "{}"),
-              StatusIs(kInvalid, "the header's length is 1000 bytes, but the file has only 2"));
-  EXPECT_THAT(report(LittleEndian(UINT64_MAX, 8) + "{}"), StatusIs(kInvalid, "limit is 100000000"));
-  EXPECT_THAT(report(LittleEndian(0, 8)), StatusIs(kInvalid, "not valid JSON"));
-  EXPECT_THAT(report(LittleEndian(2, 8) + "{}"), StatusIs(kInvalid, "names no tensor"));
+              StatusIs(kFileInvalid, "the header's length is 1000 bytes, but the file has only 2"));
+  EXPECT_THAT(report(LittleEndian(UINT64_MAX, 8) + "{}"),
+              StatusIs(kFileInvalid, "limit is 100000000"));
+  EXPECT_THAT(report(LittleEndian(0, 8)), StatusIs(kFileInvalid, "not valid JSON"));
+  EXPECT_THAT(report(LittleEndian(2, 8) + "{}"), StatusIs(kFileInvalid, "names no tensor"));
   EXPECT_THAT(
       ReportModelFile("/no/such.safetensors", {}),
       StatusIs(absl::StatusCode::kNotFound, "'/no/such.safetensors': cannot open: No such"));
-  EXPECT_THAT(ReportModelFile("/", {}), StatusIs(kInvalid, "not a regular file"));
+  EXPECT_THAT(ReportModelFile("/", {}), StatusIs(kFileInvalid, "not a regular file"));
   EXPECT_THAT(ReportModelFile(folder.Write("model.bin", "PK"), {}),
-              StatusIs(kInvalid, "neither a .safetensors file"));
+              StatusIs(kFileInvalid, "neither a .safetensors file"));
   // 10 GB given by mistake: a hole of zeros, whose header would be empty.
-  EXPECT_THAT(report("", 10'000'000'000), StatusIs(kInvalid, "not valid JSON"));
+  EXPECT_THAT(report("", 10'000'000'000), StatusIs(kFileInvalid, "not valid JSON"));
 }
 
 // Only the header of a 10 GB file is read: the process doesn't grow by more.
