@@ -55,12 +55,11 @@ bool AnyShapeFlag(const ModelArguments& arguments) {
          arguments.head_bias || arguments.pooler || arguments.encoder;
 }
 
-const std::string& ShapeText(const ModelArguments& arguments, std::string_view flag) {
-  static const std::string none;
+std::string ShapeText(const ModelArguments& arguments, std::string_view flag) {
   for (size_t i = 0; i < kShapeFlags.size(); ++i) {
     if (kShapeFlags[i].flag == flag) return arguments.shape[i];
   }
-  return none;
+  return "";
 }
 
 absl::Status SetOptional(const char* flag, const std::string& text, std::optional<uint64_t>& out) {
