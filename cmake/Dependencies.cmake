@@ -14,14 +14,14 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(faiss CONFIG REQUIRED)
 # hwy::hwy
 find_package(HWY CONFIG REQUIRED)
+# nlohmann_json::nlohmann_json
+find_package(nlohmann_json CONFIG REQUIRED)
 
 if(NOT VECTABLE_CORE_ONLY)
   # protobuf::libprotobuf, protobuf::protoc; the package has no CMake config, so module mode.
   find_package(Protobuf MODULE REQUIRED)
   # gRPC::grpc++, gRPC::grpc++_reflection, gRPC::grpc_cpp_plugin
   find_package(gRPC CONFIG REQUIRED)
-  # nlohmann_json::nlohmann_json
-  find_package(nlohmann_json CONFIG REQUIRED)
   # fmt::fmt
   find_package(fmt CONFIG REQUIRED)
   # spdlog::spdlog

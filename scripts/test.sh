@@ -9,7 +9,8 @@ Usage: test.sh [--sanitize]
   Installs missing packages, builds the release preset with its tests, and runs them.
   --sanitize   first also: a clang build with thread-safety analysis, lint, and the tests under the
                address and undefined-behaviour sanitizers and under the thread sanitizer
-  The last lines are the summary of the release tests; the exit status is 0 only if everything passed.
+  The last lines are the summary of the release tests and, if anything failed, what did; the exit status is 0
+  only if everything passed.
 USAGE
 }
 
@@ -64,6 +65,12 @@ run_tests() {
   ctest --preset "$1" --parallel "$jobs"
 }
 
+# The names of the tests that failed under a preset.
+failed_tests() {
+  local list=build/$1/Testing/Temporary/LastTestsFailed.log
+  [[ ! -s $list ]] || sed 's/^[0-9]*:/  /' "$list"
+}
+
 scripts/install_deps.sh --test
 
 if $sanitize; then
@@ -74,9 +81,9 @@ if $sanitize; then
 fi
 
 step "release build" build release || exit 1
-if ((${#failed[@]} > 0)); then
-  printf '\nFailed so far: %s\n' "$(printf '%s; ' "${failed[@]}")"
-fi
 printf '\n== tests: ctest --preset release\n'
-run_tests release
-((${#failed[@]} == 0))
+run_tests release || failed+=("tests")
+((${#failed[@]} > 0)) || exit 0
+printf '\n== FAILED: %s\n' "$(printf '%s; ' "${failed[@]}")" >&2
+for preset in asan tsan release; do failed_tests "$preset"; done >&2
+exit 1

@@ -4,6 +4,7 @@
 
 #include "common/status_util.h"
 #include "server/measure_stream.h"
+#include "server/model_messages.h"
 #include "server/sizing_messages.h"
 
 namespace vectable {
@@ -25,6 +26,16 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* SizingServiceImpl::MeasurePrecisions
   auto* stream = new MeasureStream(database_, calls_, *context, *request);
   stream->Start();
   return stream;
+}
+
+grpc::ServerUnaryReactor* SizingServiceImpl::EstimateModel(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request,
+                                                           grpc::ByteBuffer* reply) {
+  return StartUnary<v1::EstimateModelRequest, v1::EstimateModelResponse>(
+      calls_, {context, request, reply},
+      [](const CallState&, const auto& asked, auto& answer) -> absl::Status {
+        return vectable::EstimateModel(asked, answer);
+      });
 }
 
 }  // namespace vectable

@@ -11,7 +11,8 @@ namespace vectable {
 
 // The generated base with every rpc as bytes; see messages.h.
 using SizingServiceBase = v1::SizingService::WithRawCallbackMethod_ReportTable<
-    v1::SizingService::WithRawCallbackMethod_MeasurePrecisions<v1::SizingService::Service>>;
+    v1::SizingService::WithRawCallbackMethod_MeasurePrecisions<
+        v1::SizingService::WithRawCallbackMethod_EstimateModel<v1::SizingService::Service>>>;
 
 // Sizes, as sizing.proto describes them. Thread-safe; database and environment outlive it.
 class SizingServiceImpl final : public SizingServiceBase {
@@ -24,6 +25,9 @@ class SizingServiceImpl final : public SizingServiceBase {
                                         grpc::ByteBuffer* reply) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* MeasurePrecisions(
       grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) override;
+  grpc::ServerUnaryReactor* EstimateModel(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
 
  private:
   Database& database_;

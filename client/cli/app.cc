@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   vectable table create toy --dim 2 --dim-names Object,Animal
   vectable put toy cat Object=0 Animal=1
   vectable size toy
+  vectable model --preset llama3-8b --context 8192
 
 Values may be any number (-.5, 1e-3). After -- nothing is an option, so that a word
 may begin with '-'. Exit codes: 0; 1 error; 2 wrong usage.)";
@@ -95,6 +96,7 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   AddRowCommands(app, context);
   AddSearchCommands(app, context);
   AddSizeCommand(app, context);
+  AddModelCommand(app, context);
   AddInfoCommand(app, context);
   app.footer(kExamples);  // of the program's own help alone
   try {

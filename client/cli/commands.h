@@ -15,7 +15,10 @@ void AddPutCommand(CLI::App& app, CliContext& context);      // put
 void AddRowCommands(CLI::App& app, CliContext& context);     // get, delete, words
 void AddSearchCommands(CLI::App& app, CliContext& context);  // nearest, similarity
 void AddSizeCommand(CLI::App& app, CliContext& context);     // size
-void AddInfoCommand(CLI::App& app, CliContext& context);     // info
+void AddModelCommand(CLI::App& app, CliContext& context);    // model
+void AddModelLayers(CLI::App& model,
+                    CliContext& context);  // model linear, embedding, attention, presets
+void AddInfoCommand(CLI::App& app, CliContext& context);  // info
 
 // Names that --precision and --metric accept.
 std::vector<std::string> PrecisionNames();

@@ -133,9 +133,12 @@ INSTANTIATE_TEST_SUITE_P(Metrics, TableIndexTest,
                                           testing::Values(Precision::kFp32)),
                          TestName);
 INSTANTIATE_TEST_SUITE_P(Precisions, TableIndexTest,
-                         testing::Combine(testing::Values(Metric::kCosine, Metric::kEuclidean),
-                                          testing::Values(Precision::kFp16, Precision::kInt8,
-                                                          Precision::kInt4)),
+                         testing::Combine(testing::Values(Metric::kCosine),
+                                          testing::Values(Precision::kFp16, Precision::kInt4)),
+                         TestName);
+INSTANTIATE_TEST_SUITE_P(EuclideanInt8, TableIndexTest,
+                         testing::Combine(testing::Values(Metric::kEuclidean),
+                                          testing::Values(Precision::kInt8)),
                          TestName);
 
 TEST(TableIndexMemoryTest, SegmentsOfDeadRowsAreGivenBack) {
