@@ -1,3 +1,6 @@
+#include <optional>
+#include <utility>
+
 #include "client/client.h"
 #include "client/client_impl.h"
 #include "client/request_parts.h"
@@ -21,7 +24,7 @@ absl::StatusOr<v1::PrecisionCosts> Client::MeasurePrecisions(
   guard.Arm();
   const auto call = impl_->sizing.MeasurePrecisions(&context, request);
   v1::MeasurePrecisionsResponse reply;
-  v1::PrecisionCosts result;
+  std::optional<v1::PrecisionCosts> result;
   absl::Status stopped;
   while (stopped.ok() && call->Read(&reply)) {
     guard.Disarm();
@@ -37,7 +40,8 @@ absl::StatusOr<v1::PrecisionCosts> Client::MeasurePrecisions(
     return impl_->Explain(absl::DeadlineExceededError("the measurement stands still"));
   }
   VT_RETURN_IF_ERROR(impl_->Explain(FromGrpcStatus(status)));
-  return result;
+  if (!result) return absl::InternalError("the measurement ended without a result");
+  return *std::move(result);
 }
 
 }  // namespace vectable

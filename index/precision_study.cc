@@ -16,6 +16,9 @@ namespace {
 constexpr size_t kDeepest = 100;            // of the recalls
 constexpr size_t kKept = kDeepest + 1 + 8;  // the query's own row, and near ties of float sums
 constexpr size_t kChangedWords = 5;
+constexpr size_t kSliceQueries = 256;
+constexpr size_t kQueriesOneByOne = 16;  // below FAISS's threshold of 20
+constexpr int kSafeExponent = 40;        // of norms that need no scaling
 
 // Of the first `k` of `truth`, how many are among the first k of `found`.
 size_t Common(const std::vector<uint64_t>& truth, const std::vector<uint64_t>& found, size_t k) {
@@ -25,11 +28,6 @@ size_t Common(const std::vector<uint64_t>& truth, const std::vector<uint64_t>& f
                        [&](uint64_t row_id) { return known.contains(row_id); });
 }
 
-void ScaleToUnit(std::span<float> vector) {
-  const double norm = std::sqrt(SquaredNormInDouble(vector));
-  for (float& value : vector) value = static_cast<float>(value / norm);
-}
-
 }  // namespace
 
 PrecisionStudy::PrecisionStudy(std::shared_ptr<const IndexSnapshot> snapshot, size_t queries)
@@ -37,17 +35,38 @@ PrecisionStudy::PrecisionStudy(std::shared_ptr<const IndexSnapshot> snapshot, si
       codec_(snapshot_->codec()),
       blocks_(snapshot_->Blocks()),
       row_(codec_.dimensions()) {
-  ChooseQueries(queries);
+  ChooseQueries(std::min(queries, std::max<size_t>(kMaxStudyValues / codec_.dimensions(), 1)));
+  ChooseScale();
   contenders_.emplace_back(codec_);
   for (const Precision precision : kAllPrecisions) {
     if (precision != codec_.precision()) {
       contenders_.emplace_back(VectorCodec(precision, codec_.dimensions()));
     }
   }
-  for (Contender& contender : contenders_) PrepareQueries(contender);
 }
 
 PrecisionStudy::~PrecisionStudy() = default;
+
+size_t PrecisionStudy::slices() const {
+  return std::max<size_t>((sample_.size() + kSliceQueries - 1) / kSliceQueries, 1);
+}
+
+PrecisionStudy::Slice PrecisionStudy::SliceOf(size_t step) const {
+  const size_t begin = step % slices() * kSliceQueries;
+  return {begin, std::min(begin + kSliceQueries, sample_.size())};
+}
+
+// Sums of squares of all that a backend gets stay within float's range.
+void PrecisionStudy::ChooseScale() {
+  if (snapshot_->metric() == Metric::kCosine) return;
+  double largest = 0;
+  for (const IndexBlock& block : blocks_) {
+    largest = std::max(largest, block.chunk->max_search_norm());
+  }
+  if (largest == 0) return;
+  const int exponent = std::ilogb(largest);
+  if (std::abs(exponent) > kSafeExponent) scale_ = std::ldexp(1.0F, -exponent);
+}
 
 void PrecisionStudy::ChooseQueries(size_t count) {
   struct Hashed {
@@ -87,93 +106,116 @@ bool PrecisionStudy::Recode(const VectorCodec& codec, Place place, std::span<flo
          std::any_of(out.begin(), out.end(), [](float value) { return value != 0; });
 }
 
+void PrecisionStudy::MakeSearchable(std::span<float> vector) const {
+  if (snapshot_->metric() != Metric::kCosine) {
+    for (float& value : vector) value *= scale_;
+    return;
+  }
+  const double norm = std::sqrt(SquaredNormInDouble(vector));
+  for (float& value : vector) value = static_cast<float>(value / norm);
+}
+
 void PrecisionStudy::PrepareQueries(Contender& contender) {
   const size_t dimensions = codec_.dimensions();
-  contender.queries.resize(sample_.size() * dimensions);
+  contender.search.resize(sample_.size() * dimensions);
   contender.query_refused.resize(sample_.size());
   contender.best.resize(sample_.size());
   contender.nearest.resize(sample_.size());
   for (size_t q = 0; q < sample_.size(); ++q) {
-    const std::span<float> query(contender.queries.data() + q * dimensions, dimensions);
-    contender.query_refused[q] = !Recode(contender.codec, sample_[q], query);
-  }
-  contender.search = contender.queries;
-  if (snapshot_->metric() == Metric::kEuclidean) return;
-  for (size_t q = 0; q < sample_.size(); ++q) {
     const std::span<float> query(contender.search.data() + q * dimensions, dimensions);
-    if (SquaredNormInDouble(query) > 0) ScaleToUnit(query);
+    contender.query_refused[q] = !Recode(contender.codec, sample_[q], query);
+    if (contender.query_refused[q]) {
+      std::fill(query.begin(), query.end(), 0.0F);
+    } else {
+      MakeSearchable(query);
+    }
   }
 }
 
+// Block by block, in each one precision after another, and of each some queries after others; then
+// precision by precision.
 absl::Status PrecisionStudy::Step() {
-  const size_t step = next_step_;
-  if (step < blocks_.size()) {
-    VT_RETURN_IF_ERROR(LookThrough(step));
+  const size_t per_block = contenders_.size() * slices();
+  const size_t block = steps_done_ / per_block;
+  Contender& contender = contenders_[steps_done_ % per_block / slices()];
+  const Slice slice = SliceOf(steps_done_);
+  if (block < blocks_.size()) {
+    VT_RETURN_IF_ERROR(LookThrough(contender, block, slice));
   } else {
-    Contender& contender = contenders_[step - blocks_.size()];
-    Rank(contender);
-    Compare(contender);
+    Rank(contender, slice);
+    if (slice.end == sample_.size()) Compare(contender);
   }
-  ++next_step_;
+  ++steps_done_;
   return absl::OkStatus();
 }
 
-absl::Status PrecisionStudy::LookThrough(size_t block) {
-  std::vector<uint64_t> allowed;
+absl::Status PrecisionStudy::LookThrough(Contender& contender, size_t block, Slice slice) {
+  if (block == 0 && slice.begin == 0) PrepareQueries(contender);
+  if (slice.begin == 0) CodeBlock(contender, block);
+  // FAISS gives more than so many queries to a matrix product, which under euclidean loses what
+  // |q|^2 - 2qx + |x|^2 cancels.
+  const bool one_by_one = snapshot_->metric() == Metric::kEuclidean;
+  const size_t at_once = one_by_one ? kQueriesOneByOne : kSliceQueries;
   Proposals proposals;
-  for (Contender& contender : contenders_) {
-    CodeBlock(contender, block, allowed);
+  for (size_t begin = slice.begin; begin < slice.end; begin += at_once) {
+    const Slice part{begin, std::min(begin + at_once, slice.end)};
     VT_RETURN_IF_ERROR(snapshot_->backend().Propose(
-        snapshot_->metric(), contender.search.data(), sample_.size(), codec_.dimensions(),
-        RowBlock{search_rows_.data(), blocks_[block].rows}, allowed, kKept, proposals));
-    TakeProposals(contender, block, proposals);
+        snapshot_->metric(), contender.search.data() + part.begin * codec_.dimensions(),
+        part.end - part.begin, codec_.dimensions(),
+        RowBlock{search_rows_.data(), search_offsets_.size()}, {}, kKept, proposals));
+    TakeProposals(contender, block, part, proposals);
   }
   return absl::OkStatus();
 }
 
-void PrecisionStudy::CodeBlock(Contender& contender, size_t block, std::vector<uint64_t>& allowed) {
+void PrecisionStudy::CodeBlock(Contender& contender, size_t block) {
   const auto [chunk, rows] = blocks_[block];
   const size_t dimensions = codec_.dimensions();
-  const bool is_baseline = &contender == &contenders_.front();
   search_rows_.resize(rows * dimensions);
-  allowed.assign((rows + 63) / 64, 0);
-  std::vector<float> exact;
+  search_offsets_.clear();
   for (uint32_t offset = 0; offset < rows; ++offset) {
-    const std::span<float> row(search_rows_.data() + offset * dimensions, dimensions);
-    std::fill(row.begin(), row.end(), 0.0F);
     if (!chunk->IsLive(offset, snapshot_->version())) continue;
-    if (!Recode(contender.codec, {static_cast<uint32_t>(block), offset}, row)) {
+    const std::span<float> row(search_rows_.data() + search_offsets_.size() * dimensions,
+                               dimensions);
+    const Place place{static_cast<uint32_t>(block), offset};
+    if (!Recode(contender.codec, place, row)) {
       ++contender.figures.rows_refused;
-      std::fill(row.begin(), row.end(), 0.0F);
       continue;
     }
-    allowed[offset / 64] |= uint64_t{1} << (offset % 64);
-    ++contender.rows;
-    const double squared_norm = SquaredNormInDouble(row);
-    if (!is_baseline && squared_norm > 0 && chunk->squared_norm(offset) > 0) {
-      const double cosine = CosineFromSums(DotInDouble(chunk->Vector(offset, exact), row),
-                                           chunk->squared_norm(offset), squared_norm);
-      contender.error_sum += 1 - cosine;
-      contender.figures.worst_cosine_error =
-          std::max(contender.figures.worst_cosine_error, 1 - cosine);
-    }
-    if (snapshot_->metric() == Metric::kCosine) ScaleToUnit(row);
+    search_offsets_.push_back(offset);
+    if (&contender != &contenders_.front()) AddError(contender, place, row);
+    MakeSearchable(row);
   }
 }
 
-void PrecisionStudy::TakeProposals(Contender& contender, size_t block, const Proposals& proposals) {
+void PrecisionStudy::AddError(Contender& contender, Place place, std::span<const float> coded) {
+  const Chunk& chunk = *blocks_[place.block].chunk;
+  const double true_norm = chunk.squared_norm(place.offset);
+  if (true_norm == 0) return;
+  const double coded_norm = SquaredNormInDouble(coded);
+  const std::span<const float> exact = chunk.Vector(place.offset, row_);
+  const double error =
+      coded_norm == 0 ? 1 : 1 - CosineFromSums(DotInDouble(exact, coded), true_norm, coded_norm);
+  ++contender.error_rows;
+  contender.error_sum += error;
+  contender.figures.worst_cosine_error = std::max(contender.figures.worst_cosine_error, error);
+}
+
+void PrecisionStudy::TakeProposals(Contender& contender, size_t block, Slice slice,
+                                   const Proposals& proposals) {
   const auto worse = [](const Candidate& a, const Candidate& b) { return a.score > b.score; };
-  for (size_t q = 0; q < sample_.size(); ++q) {
+  for (size_t q = slice.begin; q < slice.end; ++q) {
     if (contender.query_refused[q]) continue;
     std::vector<Candidate>& best = contender.best[q];
-    for (size_t i = 0; i < proposals.counts[q]; ++i) {
-      const float score = proposals.scores[q * proposals.k + i];
+    const size_t first = (q - slice.begin) * proposals.k;
+    for (size_t i = 0; i < proposals.counts[q - slice.begin]; ++i) {
+      const float score = proposals.scores[first + i];
       if (best.size() == kKept) {
         if (score <= best.front().score) break;  // proposals come best first
         std::pop_heap(best.begin(), best.end(), worse);
         best.pop_back();
       }
-      const auto offset = static_cast<uint32_t>(proposals.offsets[q * proposals.k + i]);
+      const uint32_t offset = search_offsets_[static_cast<size_t>(proposals.offsets[first + i])];
       best.push_back({score, {static_cast<uint32_t>(block), offset}});
       std::push_heap(best.begin(), best.end(), worse);
     }
@@ -181,11 +223,12 @@ void PrecisionStudy::TakeProposals(Contender& contender, size_t block, const Pro
 }
 
 // The candidates in the order of answers: by scores in double, equal ones by row id.
-void PrecisionStudy::Rank(Contender& contender) {
-  const size_t dimensions = codec_.dimensions();
-  std::vector<float> row(dimensions);
-  for (size_t q = 0; q < sample_.size(); ++q) {
-    const std::span<const float> query(contender.queries.data() + q * dimensions, dimensions);
+void PrecisionStudy::Rank(Contender& contender, Slice slice) {
+  std::vector<float> query(codec_.dimensions());
+  std::vector<float> row(codec_.dimensions());
+  for (size_t q = slice.begin; q < slice.end; ++q) {
+    if (contender.query_refused[q]) continue;
+    Recode(contender.codec, sample_[q], query);
     const double squared_norm = SquaredNormInDouble(query);
     const uint64_t self = blocks_[sample_[q].block].chunk->row_id(sample_[q].offset);
     std::vector<std::pair<double, uint64_t>> scored;
@@ -206,8 +249,8 @@ void PrecisionStudy::Rank(Contender& contender) {
 void PrecisionStudy::Compare(Contender& contender) {
   PrecisionFigures& figures = contender.figures;
   figures.precision = contender.codec.precision();
-  if (contender.rows > 0) {
-    figures.mean_cosine_error = contender.error_sum / static_cast<double>(contender.rows);
+  if (contender.error_rows > 0) {
+    figures.mean_cosine_error = contender.error_sum / static_cast<double>(contender.error_rows);
   }
   struct Changed {
     size_t kept;

@@ -34,6 +34,7 @@ free_mib=$(df -Pm . | awk 'NR == 2 {print $4}')
 
 jobs=$(nproc)
 failed=()
+failed_tests=
 
 step() {
   local name=$1 begin=$SECONDS
@@ -61,14 +62,13 @@ build() {
   fi
 }
 
+# Notes which tests failed.
 run_tests() {
-  ctest --preset "$1" --parallel "$jobs"
-}
-
-# The names of the tests that failed under a preset.
-failed_tests() {
   local list=build/$1/Testing/Temporary/LastTestsFailed.log
-  [[ ! -s $list ]] || sed 's/^[0-9]*:/  /' "$list"
+  rm -f "$list"
+  ctest --preset "$1" --parallel "$jobs" && return
+  [[ ! -s $list ]] || failed_tests+=$(sed "s/^[0-9]*:/  $1: /" "$list")$'\n'
+  return 1
 }
 
 scripts/install_deps.sh --test
@@ -85,5 +85,5 @@ printf '\n== tests: ctest --preset release\n'
 run_tests release || failed+=("tests")
 ((${#failed[@]} > 0)) || exit 0
 printf '\n== FAILED: %s\n' "$(printf '%s; ' "${failed[@]}")" >&2
-for preset in asan tsan release; do failed_tests "$preset"; done >&2
+printf '%s' "$failed_tests" >&2
 exit 1

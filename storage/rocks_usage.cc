@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -28,17 +29,28 @@ uint64_t Property(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, const st
   return db.GetIntProperty(family, name, &value) ? value : 0;
 }
 
-// What of `bytes`, which `entries` entries take, is not one of the `live` ones.
-uint64_t DeadBytes(uint64_t bytes, uint64_t entries, uint64_t live) {
-  if (entries <= live) return 0;
-  return static_cast<uint64_t>(static_cast<double>(bytes) * static_cast<double>(entries - live) /
-                               static_cast<double>(entries));
+constexpr uint64_t kMarkBytes = 20;  // of a deleted row: key, value and what RocksDB adds
+
+// Entries that a compaction keeps.
+struct Kept {
+  uint64_t rows = 0;
+  uint64_t marks = 0;  // of deleted rows
+};
+
+// What of `bytes`, which `entries` entries take, a compaction would drop.
+uint64_t DeadBytes(uint64_t bytes, uint64_t entries, const Kept& kept) {
+  const uint64_t marks = std::min(kept.marks, entries);
+  const uint64_t full = entries - marks;
+  if (full <= kept.rows) return 0;
+  const double of_full = static_cast<double>(bytes - std::min(bytes, marks * kMarkBytes));
+  return static_cast<uint64_t>(of_full * static_cast<double>(full - kept.rows) /
+                               static_cast<double>(full));
 }
 
-// Notes which part each file of a family counts in. Returns an estimate of what isn't live in them;
-// `live` entries are.
+// Notes which part each file of a family counts in. Returns an estimate of what a compaction of
+// them would drop.
 uint64_t NoteFiles(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, uint64_t* tables,
-                   uint64_t* blobs, uint64_t live, FileParts& parts) {
+                   uint64_t* blobs, const Kept& kept, FileParts& parts) {
   rocksdb::ColumnFamilyMetaData meta;
   db.GetColumnFamilyMetaData(family, &meta);
   uint64_t bytes = 0;
@@ -57,7 +69,7 @@ uint64_t NoteFiles(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, uint64_
     blob_bytes += file.blob_file_size;
     blob_entries += file.total_blob_count;
   }
-  return DeadBytes(bytes, entries, live) + DeadBytes(blob_bytes, blob_entries, live);
+  return DeadBytes(bytes, entries, kept) + DeadBytes(blob_bytes, blob_entries, {kept.rows, 0});
 }
 
 // The number in "000012.sst", if it is a file that belongs to a family.
@@ -86,7 +98,9 @@ void AddFile(const std::filesystem::path& path, uint64_t bytes, const FileParts&
 absl::Status AddDirectory(const std::string& directory, const FileParts& parts, StoreUsage& usage) {
   std::set<std::pair<dev_t, ino_t>> seen;
   std::error_code error;
-  std::filesystem::recursive_directory_iterator entry(directory, error);
+  // A folder that can't be read holds nothing of ours.
+  std::filesystem::recursive_directory_iterator entry(
+      directory, std::filesystem::directory_options::skip_permission_denied, error);
   for (; !error && entry != std::filesystem::recursive_directory_iterator();
        entry.increment(error)) {
     struct stat file;
@@ -95,7 +109,7 @@ absl::Status AddDirectory(const std::string& directory, const FileParts& parts, 
     if (!seen.emplace(file.st_dev, file.st_ino).second) continue;
     AddFile(entry->path(), static_cast<uint64_t>(file.st_size), parts, usage);
   }
-  if (!error) return absl::OkStatus();
+  if (!error || error == std::errc::no_such_file_or_directory) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("reading the data directory ", Quoted(directory), ": ", error.message()));
 }
@@ -115,16 +129,18 @@ absl::StatusOr<StoreUsage> MeasureUsage(rocksdb::DB& db, const RocksFamilies& fa
     if (!found.ok()) continue;
     const std::shared_ptr<TableFamilies>& its = held.emplace_back(*std::move(found));
     TableUsage& part = usage.tables[table.table_id];
+    // Each id that was given and isn't a row's left a mark, unless ids were given with gaps.
+    const Kept rows{table.rows, table.next_row_id - std::min(table.next_row_id, table.rows)};
     part.reclaimable =
-        NoteFiles(db, its->rows(), &part.row_files, &part.blob_files, table.rows, parts) +
-        NoteFiles(db, its->words(), &part.word_files, &part.blob_files, table.rows, parts);
+        NoteFiles(db, its->rows(), &part.row_files, &part.blob_files, rows, parts) +
+        NoteFiles(db, its->words(), &part.word_files, &part.blob_files, {table.rows, 0}, parts);
     for (rocksdb::ColumnFamilyHandle* family : {its->rows(), its->words()}) {
       part.memtables += Property(db, family, Names::kSizeAllMemTables);
       all.push_back(family);
     }
   }
-  NoteFiles(db, families.log(), &usage.mutation_log, &usage.mutation_log, 0, parts);
-  NoteFiles(db, families.main(), &usage.catalogue, &usage.catalogue, 0, parts);
+  NoteFiles(db, families.log(), &usage.mutation_log, &usage.mutation_log, {}, parts);
+  NoteFiles(db, families.main(), &usage.catalogue, &usage.catalogue, {}, parts);
   VT_RETURN_IF_ERROR(AddDirectory(directory, parts, usage));
   for (rocksdb::ColumnFamilyHandle* family : all) {
     usage.memtables += Property(db, family, Names::kSizeAllMemTables);

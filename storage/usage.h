@@ -12,7 +12,7 @@ struct TableUsage {
   uint64_t blob_files = 0;  // rows whose values are large
   uint64_t word_files = 0;  // word -> row id
   // What a compaction of all of these would give back: an estimate, which takes all rows for
-  // equally large.
+  // equally large. Too low in a table whose row ids were given with gaps.
   uint64_t reclaimable = 0;
 
   // In memory, not yet in files.

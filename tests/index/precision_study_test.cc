@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/limits.h"
 #include "gtest/gtest.h"
 #include "tests/common/test_seed.h"
 #include "tests/index/index_model.h"
@@ -196,6 +197,45 @@ TEST_F(PrecisionSampleTest, RowsBeyondAPrecisionAreCountedAndNotFound) {
   EXPECT_LT(all[1].recall_at_10, 1);
   EXPECT_EQ(all[2].rows_refused, 0U);  // bf16
   EXPECT_EQ(all[2].recall_at_10, 1);
+}
+
+TEST_F(PrecisionSampleTest, NormsBeyondFloatSumsAreRankedAllTheSame) {
+  for (const Metric metric : {Metric::kDot, Metric::kEuclidean}) {
+    for (const float size : {1e30F, 1e-30F}) {
+      TestData source(Data::kRandom, kDimensions, TestSeed());
+      ModelledIndex index(metric, kDimensions, backend_);
+      for (uint64_t row_id = 0; row_id < 300; ++row_id) {
+        Vector vector = source.Next();
+        for (float& value : vector) value *= size;
+        index.Put(row_id, absl::StrCat("w", row_id), vector);
+      }
+      PrecisionStudy study(index.Publish(), 300);
+      const std::vector<PrecisionFigures> all = FiguresOf(study);
+      EXPECT_EQ(all[0].recall_at_100, 1);
+      EXPECT_GT(all[3].recall_at_10, 0.9) << size;  // int8
+    }
+  }
+}
+
+TEST_F(PrecisionSampleTest, ManyQueriesAreTakenInSlices) {
+  TestData source(Data::kRandom, kDimensions, TestSeed());
+  ModelledIndex index(Metric::kEuclidean, kDimensions, backend_);
+  index.Fill(source, 700);
+  PrecisionStudy whole(index.Publish(), 700);
+  EXPECT_EQ(whole.steps(), 5U * (1 + 1) * 3);
+  const std::vector<PrecisionFigures> all = FiguresOf(whole);
+  const IndexModel recoded =
+      Recoded(index.model(), Metric::kEuclidean, {Precision::kInt4, kDimensions});
+  EXPECT_NEAR(all[4].recall_at_10, Recall(index.model(), recoded, Metric::kEuclidean, 10), 1e-12);
+}
+
+TEST_F(PrecisionSampleTest, WideTablesGetFewerQueries) {
+  ModelledIndex index(Metric::kCosine, kMaxDimensions, backend_);
+  for (uint64_t row_id = 0; row_id < 70; ++row_id) {
+    index.Put(row_id, absl::StrCat("w", row_id),
+              Vector(kMaxDimensions, 1.0F + static_cast<float>(row_id)));
+  }
+  EXPECT_EQ(PrecisionStudy(index.Publish(), 10'000).queries(), kMaxStudyValues / kMaxDimensions);
 }
 
 TEST_F(PrecisionSampleTest, OneRowAndNoneHaveNothingToCompare) {

@@ -116,7 +116,8 @@ TEST_F(StoreUsageTest, AddsUpAfterDeletesCompactionAndADrop) {
     ASSERT_THAT(store().Compact(table.table_id), IsOk());
     const TableUsage after = CheckSum().tables.at(table.table_id);
     EXPECT_LT(after.disk(), full / 5);
-    EXPECT_LT(after.reclaimable, before.reclaimable / 5 + 1);
+    EXPECT_GT(before.reclaimable, full / 2);
+    EXPECT_LT(after.reclaimable, full / 100);  // the marks of deleted rows stay
     EXPECT_EQ(AllRows(store(), table.table_id).size(), 100U);
 
     ASSERT_THAT(store().DropTable(table.table_id), IsOk());
@@ -132,17 +133,19 @@ TEST_F(StoreUsageTest, ALinkedFileCountsOnceAndAStrangerIsNamed) {
   Fill(table, 1000, 400);
   ASSERT_THAT(store().Flush(), IsOk());
   const uint64_t of_table = CheckSum().tables.at(table.table_id).disk();
-  uint64_t linked_bytes = 0;
   std::filesystem::create_directory(options_.directory + "/links");
   for (const auto& entry : std::filesystem::directory_iterator(rocks_path())) {
     if (entry.path().extension() != ".sst") continue;
-    linked_bytes += entry.file_size();
     std::filesystem::create_hard_link(
         entry.path(), options_.directory + "/links/" + entry.path().filename().string());
   }
-  EXPECT_GT(linked_bytes, 0U);
   const Settled linked = Settle();
-  EXPECT_EQ(linked.usage.directory, linked.files - linked_bytes);
+  uint64_t twice = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.directory + "/links")) {
+    if (entry.hard_link_count() == 2) twice += entry.file_size();
+  }
+  EXPECT_GT(twice, 0U);
+  EXPECT_EQ(linked.usage.directory, linked.files - twice);
   EXPECT_EQ(linked.usage.tables.at(table.table_id).disk(), of_table);
 
   std::ofstream(options_.directory + "/stranger.txt") << std::string(1'000'000, 'x');
