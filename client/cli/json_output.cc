@@ -77,7 +77,8 @@ Json DatabaseJson(const v1::MeasuredBytes& measured) {
                   {"total", disk.total()}};
   json["memory"] = {{"memtables", memory.memtables()},
                     {"block_cache", memory.block_cache()},
-                    {"table_readers_estimate", memory.table_readers_estimate()}};
+                    {"table_readers_estimate", memory.table_readers_estimate()},
+                    {"allocator_free_estimate", memory.allocator_free_estimate()}};
   return json;
 }
 
