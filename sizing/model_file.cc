@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -43,9 +45,34 @@ void AddLeftOutNames(const std::map<std::string, std::string>& metadata, TensorS
   }
 }
 
+// The number of `digits`, or 0 where they aren't such of a shard's: five or more, as in 00002.
+uint64_t ShardNumber(const std::string& digits) {
+  uint64_t number = 0;
+  const bool all_digits = digits.find_first_not_of("0123456789") == std::string::npos;
+  return digits.size() >= 5 && all_digits && absl::SimpleAtoi(digits, &number) ? number : 0;
+}
+
+// INVALID_ARGUMENT for a name such as model-00002-of-00004.safetensors, one of several that only
+// together are a model.
+absl::Status CheckIsNoShard(const std::string& path) {
+  std::string stem = FileName(path);
+  stem.resize(stem.size() - std::string_view(".safetensors").size());
+  const size_t of = stem.rfind("-of-");
+  if (of == std::string::npos || of == 0) return absl::OkStatus();
+  const size_t dash = stem.rfind('-', of - 1);
+  if (dash == std::string::npos) return absl::OkStatus();
+  const uint64_t number = ShardNumber(stem.substr(dash + 1, of - dash - 1));
+  const uint64_t shards = ShardNumber(stem.substr(of + 4));
+  if (number == 0 || shards < 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("shard ", number, " of a model of ", shards, ", not the whole; give its index, ",
+                   Quoted(absl::StrCat(stem.substr(0, dash), ".safetensors.index.json"))));
+}
+
 absl::StatusOr<TensorSummary> SummarizeSafetensors(const std::string& path,
                                                    std::optional<bool> tied) {
   VT_ASSIGN_OR_RETURN(const SafetensorsHeader header, ReadSafetensorsHeader(path));
+  VT_RETURN_IF_ERROR(CheckIsNoShard(path));
   VT_ASSIGN_OR_RETURN(TensorSummary summary, SummarizeTensors(header.tensors, tied));
   summary.format = "safetensors";
   summary.header_bytes = header.header_bytes;
@@ -70,6 +97,12 @@ absl::StatusOr<TensorSummary> SummarizeShards(const std::string& path, std::opti
 
 absl::StatusOr<TensorSummary> SummarizeGguf(const std::string& path, std::string& name) {
   VT_ASSIGN_OR_RETURN(const GgufHeader header, ReadGgufHeader(path));
+  if (header.splits > 1) {
+    const std::string part =
+        header.split < header.splits ? absl::StrCat("part ", header.split + 1) : "a part";
+    return absl::InvalidArgumentError(absl::StrCat(
+        part, " of a GGUF model split into ", header.splits, "; it can't be counted as the whole"));
+  }
   VT_ASSIGN_OR_RETURN(TensorSummary summary, SummarizeTensors(header.tensors, std::nullopt));
   summary.format = absl::StrCat("GGUF v", header.version);
   summary.header_bytes = header.header_bytes;

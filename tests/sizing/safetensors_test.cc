@@ -236,6 +236,26 @@ TEST(SafetensorsTest, ShardsThroughTheIndex) {
               StatusIs(kFileInvalid, "tensor 'lm_head.weight' is in shard"));
 }
 
+TEST(SafetensorsTest, AShardIsNotTheWhole) {
+  const FileFolder folder;
+  const auto report = [&folder](const std::string& name) {
+    return ReportModelFile(TinyLlama().WriteTo(folder, name), {});
+  };
+  EXPECT_THAT(report("model-00002-of-00004.safetensors"),
+              StatusIs(kFileInvalid,
+                       "shard 2 of a model of 4, not the whole; give its index, "
+                       "'model.safetensors.index.json'"));
+  EXPECT_THAT(report("a-b-00001-of-000163.safetensors"),
+              StatusIs(kFileInvalid,
+                       "shard 1 of a model of 163, not the whole; give its index, "
+                       "'a-b.safetensors.index.json'"));
+  for (const char* whole :
+       {"model.safetensors", "model-00001-of-00001.safetensors", "best-of-00002.safetensors",
+        "model-1-of-2.safetensors", "-of-.safetensors", "model-0000x-of-00002.safetensors"}) {
+    EXPECT_THAT(report(whole), IsOk()) << whole;
+  }
+}
+
 TEST(SafetensorsTest, BadHeadersAreOneClearLine) {
   struct Bad {
     std::string json;
