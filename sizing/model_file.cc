@@ -157,10 +157,10 @@ absl::StatusOr<ModelReport> ReportTensors(const std::string& path, const MemoryO
   absl::StatusOr<TensorSummary> summary;
   if (path.ends_with(".json")) {
     config = ConfigBeside(path);
-    summary = SummarizeShards(path, config ? std::optional(config->spec.tied) : std::nullopt);
+    summary = SummarizeShards(path, config ? std::optional(config->tied) : std::nullopt);
   } else if (path.ends_with(".safetensors")) {
     config = ConfigBeside(path);
-    summary = SummarizeSafetensors(path, config ? std::optional(config->spec.tied) : std::nullopt);
+    summary = SummarizeSafetensors(path, config ? std::optional(config->tied) : std::nullopt);
   } else {
     VT_ASSIGN_OR_RETURN(const bool is_gguf, BeginsWithGguf(path));
     if (!is_gguf) {

@@ -73,6 +73,19 @@ TEST(ModelConfigTest, Llama) {
             8'030'261'248U + 32 * (2 * 14'336 + 4'096));
 }
 
+TEST(ModelConfigTest, TheTieIsKeptWhereNoHeadIsCounted) {
+  const auto tied = [](const std::string& text) { return ParseModelConfig(text)->tied; };
+  for (const char* name : {"LlamaModel", "LlamaForTokenClassification", "LlamaForCausalLM"}) {
+    const std::string architecture = R"(, "architectures": [")" + std::string(name) + "\"]";
+    EXPECT_FALSE(tied(LlamaConfig(architecture))) << name;
+    EXPECT_TRUE(tied(LlamaConfig(architecture + R"(, "tie_word_embeddings": true)"))) << name;
+  }
+  EXPECT_TRUE(ParseModelConfig(LlamaConfig(R"(, "architectures": ["LlamaModel"])"))->spec.tied);
+  EXPECT_TRUE(tied(kGpt2));
+  EXPECT_TRUE(tied(BertConfig("")));
+  EXPECT_FALSE(tied(BertConfig(R"(, "tie_word_embeddings": false)")));
+}
+
 TEST(ModelConfigTest, Llama2HasAsManyKvHeadsAsHeads) {
   EXPECT_EQ(TotalOf(R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008,
     "num_attention_heads": 32, "num_hidden_layers": 32, "vocab_size": 32000})"),

@@ -113,6 +113,23 @@ TEST(SafetensorsTest, PartsByName) {
   EXPECT_EQ(tied.kv_cache->bytes, 2 * 8 * 9 * 2U);
 }
 
+// An architecture without a head that is known says nothing of the head that is stored.
+TEST(SafetensorsTest, AStoredHeadCountsWhateverTheArchitecture) {
+  const FileFolder folder;
+  const std::string path = TinyLlama().WriteTo(folder, "model.safetensors");
+  const auto head = [&](const std::string& more) {
+    folder.Write("config.json", R"({"model_type": "llama", "hidden_size": 8, "vocab_size": 100,
+      "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, )" +
+                                    more + "}");
+    return ReportModelFile(path, {})->parts->head;
+  };
+  for (const char* name : {"LlamaModel", "LlamaForReward", "LlamaForCausalLM"}) {
+    const std::string architectures = R"("architectures": [")" + std::string(name) + "\"]";
+    EXPECT_EQ(head(architectures), 800U) << name;
+    EXPECT_EQ(head(architectures + R"(, "tie_word_embeddings": true)"), 0U) << name;
+  }
+}
+
 TEST(SafetensorsTest, NamesLeftOutByTheWriter) {
   const FileFolder folder;
   SafetensorsWriter file;
