@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -264,8 +266,7 @@ absl::StatusOr<ModelConfig> ParseModelConfig(std::string_view text) {
   VT_ASSIGN_OR_RETURN(const ConfigFamily* const family, FindFamily(json));
   ModelConfig config;
   config.family = family->name;
-  const std::vector<std::string> architectures = json.Strings("architectures");
-  if (!architectures.empty()) config.architecture = architectures.front();
+  config.architecture = json.FirstString("architectures");
   ConfigFields fields(json);
   VT_RETURN_IF_ERROR(family->read(fields, config));
   VT_RETURN_IF_ERROR(fields.CheckMissing(config.family));

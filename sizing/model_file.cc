@@ -34,14 +34,10 @@ std::optional<ModelConfig> ConfigBeside(const std::string& path) {
   return *std::move(config);
 }
 
-// Tied names that a file's writer left out say so in its metadata: {"lm_head.weight": the kept
-// one}.
-void AddLeftOutNames(const std::map<std::string, std::string>& metadata, TensorSummary& summary) {
-  for (const auto& [name, kept] : metadata) {
-    if (name.ends_with(".weight") && kept.ends_with(".weight")) {
-      summary.notes.push_back(
-          absl::StrCat(Quoted(name), " is tied to ", Quoted(kept), " and isn't stored"));
-    }
+void AddLeftOutNames(const TiedNames& left_out, TensorSummary& summary) {
+  for (const auto& [name, kept] : left_out) {
+    summary.notes.push_back(
+        absl::StrCat(Quoted(name), " is tied to ", Quoted(kept), " and isn't stored"));
   }
 }
 
@@ -76,7 +72,7 @@ absl::StatusOr<TensorSummary> SummarizeSafetensors(const std::string& path,
   VT_ASSIGN_OR_RETURN(TensorSummary summary, SummarizeTensors(header.tensors, tied));
   summary.format = "safetensors";
   summary.header_bytes = header.header_bytes;
-  AddLeftOutNames(header.metadata, summary);
+  AddLeftOutNames(header.left_out, summary);
   return summary;
 }
 
@@ -86,7 +82,7 @@ absl::StatusOr<TensorSummary> SummarizeShards(const std::string& path, std::opti
   summary.format = "safetensors";
   summary.files = shards.files;
   summary.header_bytes = shards.header_bytes;
-  AddLeftOutNames(shards.metadata, summary);
+  AddLeftOutNames(shards.left_out, summary);
   if (shards.unlisted > 0) {
     summary.notes.push_back(absl::StrCat(shards.unlisted,
                                          " tensors of the shards aren't listed in the index and "

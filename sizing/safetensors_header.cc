@@ -67,7 +67,7 @@ absl::Status CheckTensorBytes(PlacedTensor& tensor) {
 class HeaderVisitor final : public JsonVisitor {
  public:
   std::vector<PlacedTensor> tensors;
-  std::map<std::string, std::string> metadata;
+  TiedNames left_out;
 
   absl::Status OnKey(size_t depth, std::string& key) override {
     if (depth == 1) {
@@ -96,7 +96,7 @@ class HeaderVisitor final : public JsonVisitor {
   absl::Status OnScalar(size_t depth, JsonScalar scalar) override {
     if (depth == 2 && std::holds_alternative<std::string>(scalar)) {
       if (in_metadata_) {
-        metadata[field_] = std::get<std::string>(std::move(scalar));
+        KeepTiedName(std::get<std::string>(scalar));
         return absl::OkStatus();
       }
       if (field_ == "dtype" && !has_type_) {
@@ -134,6 +134,15 @@ class HeaderVisitor final : public JsonVisitor {
                in_metadata_ ? "it must hold texts alone"
                             : absl::StrCat("expected dtype, shape and data_offsets, once each; at ",
                                            Quoted(field_)));
+  }
+
+  // The metadata may be as long as the header allows; what is kept of it may not.
+  void KeepTiedName(const std::string& kept) {
+    const auto names_weights = [](const std::string& name) {
+      return name.size() <= kMaxTiedNameBytes && name.ends_with(".weight");
+    };
+    if (left_out.size() >= kMaxTiedNames || !names_weights(field_) || !names_weights(kept)) return;
+    left_out[field_] = kept;
   }
 
   absl::Status BeginNumbers() {
@@ -253,7 +262,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json,
   SafetensorsHeader header;
   header.header_bytes = 8 + json.size();
   header.data_bytes = data_bytes;
-  header.metadata = std::move(visitor.metadata);
+  header.left_out = std::move(visitor.left_out);
   header.tensors.reserve(visitor.tensors.size());
   for (PlacedTensor& tensor : visitor.tensors) header.tensors.push_back(std::move(tensor.info));
   return header;

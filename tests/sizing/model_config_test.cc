@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "sizing/presets.h"
+#include "tests/sizing/file_writers.h"
 #include "tests/support/status_matchers.h"
 
 namespace vectable {
@@ -197,6 +198,28 @@ TEST(ModelConfigTest, BadInputIsOneClearLine) {
     EXPECT_THAT(config, StatusIs(kConfigInvalid, message)) << text.substr(0, 200);
     EXPECT_EQ(std::string(config.status().message()).find('\n'), std::string::npos);
   }
+}
+
+TEST(ModelConfigTest, TheArchitectureIsTheFirstOfTheTexts) {
+  EXPECT_EQ(ParseModelConfig(LlamaConfig(R"(, "architectures": ["A", "B"])"))->architecture, "A");
+  EXPECT_EQ(ParseModelConfig(LlamaConfig(R"(, "architectures": [])"))->architecture, "");
+  EXPECT_EQ(ParseModelConfig(LlamaConfig(R"(, "architectures": null)"))->architecture, "");
+}
+
+TEST(ModelConfigTest, LongListsTakeNoMemory) {
+  std::string list = R"(, "architectures": ["LlamaForCausalLM")";
+  for (int i = 0; i < 1'000'000; ++i) list += R"(,"")";
+  const std::string text = LlamaConfig(list + "]");
+  const long before = PeakKibibytes();
+  EXPECT_EQ(ParseModelConfig(text)->architecture, "LlamaForCausalLM");
+  EXPECT_LT(PeakKibibytes() - before, 8 << 10);
+}
+
+TEST(ModelConfigTest, TooManyMembersAreAnError) {
+  std::string members;
+  for (int i = 0; i < 10'000; ++i) members += ", \"" + std::to_string(i) + "\": 0";
+  EXPECT_THAT(ParseModelConfig(LlamaConfig(members)),
+              StatusIs(kConfigInvalid, "the JSON object has more than 10000 members, the limit"));
 }
 
 TEST(ModelConfigTest, OverflowIsSaidByTheCount) {
