@@ -26,12 +26,26 @@ absl::StatusOr<ModelConfig> ReadConfig(const std::string& path) {
   return ParseModelConfig(text);
 }
 
-// The config beside a file, if there is one that is understood.
-std::optional<ModelConfig> ConfigBeside(const std::string& path) {
+// What is known of a model beside its tensors.
+struct ModelBeside {
+  std::optional<ModelConfig> config;
+  absl::Status error;       // of a config.json that is there but isn't understood
+  const char* advice = "";  // for who asks for what a config tells, where there is none
+
+  std::optional<bool> tied() const { return config ? std::optional(config->tied) : std::nullopt; }
+};
+
+ModelBeside ReadConfigBeside(const std::string& path) {
+  ModelBeside beside;
+  beside.advice = "give its config.json, beside the file or alone";
   absl::StatusOr<ModelConfig> config =
       ReadConfig(path.substr(0, path.rfind('/') + 1) + "config.json");
-  if (!config.ok()) return std::nullopt;
-  return *std::move(config);
+  if (config.ok()) {
+    beside.config = *std::move(config);
+  } else if (!absl::IsNotFound(config.status())) {
+    beside.error = config.status();
+  }
+  return beside;
 }
 
 void AddLeftOutNames(const TiedNames& left_out, TensorSummary& summary) {
@@ -116,17 +130,38 @@ absl::StatusOr<bool> BeginsWithGguf(const std::string& path) {
   return magic == "GGUF";
 }
 
-absl::StatusOr<ModelReport> ReportSummary(TensorSummary summary,
-                                          const std::optional<ModelConfig>& config,
-                                          const MemoryOptions& options) {
-  if (options.gpus || ((options.context || options.window) && !config)) {
-    return absl::InvalidArgumentError(
-        "context, window and GPUs need the model's shape, which the tensors don't tell; give "
-        "its config.json");
+// INVALID_ARGUMENT where `options` ask for what only a config tells, and there is none.
+absl::Status CheckShapeIsKnown(const ModelBeside& beside, const MemoryOptions& options) {
+  if (beside.config || (!options.context && !options.window && !options.gpus)) {
+    return absl::OkStatus();
   }
+  const std::string why = beside.error.ok() ? beside.advice
+                                            : absl::StrCat("its config.json isn't understood: ",
+                                                           beside.error.message());
+  return absl::InvalidArgumentError(absl::StrCat(
+      "context, window and GPUs need the model's shape, which the tensors don't tell; ", why));
+}
+
+// Adds what depends on the shape. ZeRO-3's bytes are of the parameters that the files hold.
+absl::Status AddShape(const TransformerSpec& spec, const MemoryOptions& options,
+                      ModelReport& report) {
+  VT_ASSIGN_OR_RETURN(const ModelReport shape, ReportSpec(spec, options));
+  report.kv_cache = shape.kv_cache;
+  report.activation_bytes = shape.activation_bytes;
+  if (!options.gpus || report.weights.empty()) return absl::OkStatus();
+  VT_ASSIGN_OR_RETURN(const ParameterCounts counts, CountParameters(spec));
+  VT_ASSIGN_OR_RETURN(report.zero3_bytes_per_gpu,
+                      Zero3BytesPerGpu(report.total, counts.largest_module, *options.gpus));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelReport> ReportSummary(TensorSummary summary, const ModelBeside& beside,
+                                          const MemoryOptions& options) {
+  VT_RETURN_IF_ERROR(CheckShapeIsKnown(beside, options));
   MemoryOptions bare = options;
   bare.context.reset();
   bare.window.reset();
+  bare.gpus.reset();
   ModelReport report;
   report.total = summary.total;
   report.at_least = summary.packed.undecoded > 0;
@@ -136,28 +171,35 @@ absl::StatusOr<ModelReport> ReportSummary(TensorSummary summary,
     report.non_embedding =
         summary.total - summary.parts.embedding - summary.parts.positions - summary.parts.head;
   }
-  if (config) {
-    VT_ASSIGN_OR_RETURN(const ModelReport shape, ReportSpec(config->spec, options));
-    report.kv_cache = shape.kv_cache;
-    report.activation_bytes = shape.activation_bytes;
+  if (beside.config) {
+    VT_RETURN_IF_ERROR(Annotate(AddShape(beside.config->spec, options, report),
+                                "with the shape of its config.json"));
   }
   report.notes = std::move(summary.notes);
   summary.notes.clear();
+  if (report.at_least && (options.training != nullptr || options.gpus)) {
+    report.notes.emplace_back("memory of training isn't known without all parameters");
+  }
+  if (!beside.error.ok()) {
+    report.notes.push_back(
+        absl::StrCat("the config.json beside it isn't used: ", beside.error.message()));
+  }
   report.tensors = std::move(summary);
   return report;
 }
 
 absl::StatusOr<ModelReport> ReportTensors(const std::string& path, const MemoryOptions& options) {
   std::string name = FileName(path);
-  std::optional<ModelConfig> config;
+  ModelBeside beside;
   absl::StatusOr<TensorSummary> summary;
   if (path.ends_with(".json")) {
-    config = ConfigBeside(path);
-    summary = SummarizeShards(path, config ? std::optional(config->tied) : std::nullopt);
+    beside = ReadConfigBeside(path);
+    summary = SummarizeShards(path, beside.tied());
   } else if (path.ends_with(".safetensors")) {
-    config = ConfigBeside(path);
-    summary = SummarizeSafetensors(path, config ? std::optional(config->tied) : std::nullopt);
+    beside = ReadConfigBeside(path);
+    summary = SummarizeSafetensors(path, beside.tied());
   } else {
+    beside.advice = "a config.json beside a GGUF file isn't read; give it alone";
     VT_ASSIGN_OR_RETURN(const bool is_gguf, BeginsWithGguf(path));
     if (!is_gguf) {
       return absl::InvalidArgumentError(
@@ -166,7 +208,7 @@ absl::StatusOr<ModelReport> ReportTensors(const std::string& path, const MemoryO
     summary = SummarizeGguf(path, name);
   }
   VT_RETURN_IF_ERROR(summary.status());
-  VT_ASSIGN_OR_RETURN(ModelReport report, ReportSummary(*std::move(summary), config, options));
+  VT_ASSIGN_OR_RETURN(ModelReport report, ReportSummary(*std::move(summary), beside, options));
   report.name = name;
   return report;
 }

@@ -64,6 +64,15 @@ TEST(GgufTest, PartsAndTypes) {
   EXPECT_THAT(ReadGgufHeader(folder.Write("v2.gguf", second, second.size() + 65'536)), IsOk());
 }
 
+TEST(GgufTest, TheShapeIsntRead) {
+  const FileFolder folder;
+  const std::string path = TinyGguf().WriteTo(folder, "tiny.gguf");
+  folder.Write("config.json", "{}");
+  EXPECT_THAT(ReportModelFile(path, {.context = 9}),
+              StatusIs(kGgufInvalid, "a config.json beside a GGUF file isn't read; give it alone"));
+  EXPECT_THAT(ReportModelFile(path, {}), IsOk());
+}
+
 TEST(GgufTest, APartIsNotTheWhole) {
   const FileFolder folder;
   struct Integer {

@@ -111,6 +111,49 @@ TEST(SafetensorsTest, PartsByName) {
   EXPECT_EQ(tied.kv_cache->bytes, 2 * 8 * 9 * 2U);
 }
 
+TEST(SafetensorsTest, Zero3WithAConfigBeside) {
+  const FileFolder folder;
+  const std::string path = TinyLlama().WriteTo(folder, "model.safetensors");
+  folder.Write("config.json", kTiedLlama);
+  // 1,011 parameters in the file; the largest matrix is the embedding's.
+  const ModelReport report = *ReportModelFile(path, {.gpus = 2});
+  EXPECT_EQ(report.total, 1'011U);
+  EXPECT_EQ(report.zero3_bytes_per_gpu, 18 * 1'011 / 2 + 4 * 800U);
+  EXPECT_THAT(
+      ReportModelFile(path, {.gpus = 0}),
+      StatusIs(kFileInvalid, "with the shape of its config.json: there must be 1 GPU or more"));
+  SafetensorsWriter packed;
+  packed.Add("model.layers.0.mlp.up_proj.weight_packed", "I32", {4, 4}, 32);
+  const ModelReport unknown =
+      *ReportModelFile(packed.WriteTo(folder, "packed.safetensors"), {.gpus = 2});
+  EXPECT_FALSE(unknown.zero3_bytes_per_gpu.has_value());
+  EXPECT_EQ(unknown.notes.back(), "memory of training isn't known without all parameters");
+}
+
+TEST(SafetensorsTest, WhyAConfigBesideIsOfNoUse) {
+  const FileFolder folder;
+  const std::string path = TinyLlama().WriteTo(folder, "model.safetensors");
+  const std::pair<const char*, const char*> cases[] = {
+      {"{", "not valid JSON at byte"},
+      {R"({"model_type": "t5"})", "the family 't5' isn't known"},
+      {R"({"model_type": "gpt2"})", "a config of the family gpt2 needs vocab_size"},
+  };
+  for (const auto& [config, why] : cases) {
+    folder.Write("config.json", config);
+    for (const MemoryOptions& options :
+         {MemoryOptions{.context = 9}, MemoryOptions{.window = 9}, MemoryOptions{.gpus = 9}}) {
+      EXPECT_THAT(ReportModelFile(path, options),
+                  StatusIs(kFileInvalid, std::string("its config.json isn't understood: ") + why));
+    }
+    const ModelReport report = *ReportModelFile(path, {});
+    EXPECT_EQ(report.total, 1'811U);
+    ASSERT_FALSE(report.notes.empty());
+    EXPECT_TRUE(report.notes.back().starts_with(
+        std::string("the config.json beside it isn't used: ") + why))
+        << report.notes.back();
+  }
+}
+
 // An architecture without a head that is known says nothing of the head that is stored.
 TEST(SafetensorsTest, AStoredHeadCountsWhateverTheArchitecture) {
   const FileFolder folder;
