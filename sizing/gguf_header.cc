@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -290,14 +291,15 @@ absl::Status CheckGgufPlaces(std::vector<GgufTensor>& tensors, uint64_t data_byt
 }
 
 absl::Status CheckGgufNames(const std::vector<GgufTensor>& tensors) {
-  std::vector<std::string_view> names;
+  absl::flat_hash_set<std::string_view> names;
   names.reserve(tensors.size());
-  for (const GgufTensor& tensor : tensors) names.push_back(tensor.info.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice == names.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("tensor ", Quoted(*twice), ": the header names it twice"));
+  for (const GgufTensor& tensor : tensors) {
+    if (!names.insert(tensor.info.name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", Quoted(tensor.info.name), ": the header names it twice"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint32_t> ReadGgufVersion(GgufCursor& cursor) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -186,12 +187,14 @@ class HeaderVisitor final : public JsonVisitor {
 };
 
 absl::Status CheckUniqueNames(const std::vector<PlacedTensor>& tensors) {
-  std::vector<std::string_view> names;
+  absl::flat_hash_set<std::string_view> names;
   names.reserve(tensors.size());
-  for (const PlacedTensor& tensor : tensors) names.push_back(tensor.info.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  return twice == names.end() ? absl::OkStatus() : Bad(*twice, "the header names it twice");
+  for (const PlacedTensor& tensor : tensors) {
+    if (!names.insert(tensor.info.name).second) {
+      return Bad(tensor.info.name, "the header names it twice");
+    }
+  }
+  return absl::OkStatus();
 }
 
 // The tensors, sorted, must cover the data from its first byte to its last.

@@ -438,6 +438,18 @@ TEST(SafetensorsTest, NoWeightsAreRead) {
   EXPECT_LT(PeakKibibytes() - before, 64 << 10);
 }
 
+// A name is looked at component by component, of which it could have millions.
+TEST(SafetensorsTest, ANameOfDotsTakesNoMemory) {
+  const FileFolder folder;
+  SafetensorsWriter file;
+  file.Add(std::string(2'000'000, '.') + "norm", "F32", {4}, 32);
+  const std::string path = file.WriteTo(folder, "dots.safetensors");
+  const long before = PeakKibibytes();
+  const ModelReport report = *ReportModelFile(path, {});
+  EXPECT_LT(PeakKibibytes() - before, 32 << 10);
+  EXPECT_EQ(report.total, 4U);
+}
+
 // Whatever bytes come, there is an answer or an error, and no crash.
 TEST(SafetensorsTest, RandomDamage) {
   std::mt19937_64 random(TestSeed());
