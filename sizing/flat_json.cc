@@ -14,7 +14,12 @@ class FlatJsonVisitor final : public JsonVisitor {
   explicit FlatJsonVisitor(FlatJson& json) : json_(json) {}
 
   absl::Status OnKey(size_t depth, std::string& key) override {
-    if (depth == 1) key_ = std::move(key);
+    if (depth != 1) return absl::OkStatus();
+    if (++members_ > kMaxFlatJsonMembers) {
+      return absl::InvalidArgumentError(absl::StrCat("the JSON object has more than ",
+                                                     kMaxFlatJsonMembers, " members, the limit"));
+    }
+    key_ = std::move(key);
     return absl::OkStatus();
   }
   absl::Status OnScalar(size_t depth, JsonScalar scalar) override {
@@ -23,7 +28,7 @@ class FlatJsonVisitor final : public JsonVisitor {
       Forget();
       json_.scalars_[key_] = std::move(scalar);
     } else if (depth == 2 && in_array_ && std::holds_alternative<std::string>(scalar)) {
-      json_.strings_[key_].push_back(std::get<std::string>(std::move(scalar)));
+      json_.first_strings_.try_emplace(key_, std::get<std::string>(std::move(scalar)));
     }
     return absl::OkStatus();
   }
@@ -42,12 +47,13 @@ class FlatJsonVisitor final : public JsonVisitor {
   // An earlier member of this name.
   void Forget() {
     json_.scalars_.erase(key_);
-    json_.strings_.erase(key_);
+    json_.first_strings_.erase(key_);
     json_.nested_.erase(key_);
   }
 
   FlatJson& json_;
   std::string key_;
+  size_t members_ = 0;
   bool in_array_ = false;
 };
 
@@ -111,9 +117,9 @@ absl::StatusOr<std::optional<std::string>> FlatJson::String(const std::string& n
       name, " must be a string; it is ", scalar == nullptr ? "no plain value" : JsonKind(*scalar)));
 }
 
-std::vector<std::string> FlatJson::Strings(const std::string& name) const {
-  const auto found = strings_.find(name);
-  return found == strings_.end() ? std::vector<std::string>() : found->second;
+std::string FlatJson::FirstString(const std::string& name) const {
+  const auto found = first_strings_.find(name);
+  return found == first_strings_.end() ? "" : found->second;
 }
 
 }  // namespace vectable

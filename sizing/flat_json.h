@@ -1,11 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,12 +13,15 @@
 
 namespace vectable {
 
-// The members of a JSON object that are scalars, or arrays of strings: as much of a configuration
-// as anyone asks for. Nested objects are known by name alone.
+inline constexpr size_t kMaxFlatJsonMembers = 10'000;
+
+// The members of a JSON object that are scalars, and the first strings of arrays: as much of a
+// configuration as anyone asks for, in not much more memory than the text. Nested objects are known
+// by name alone.
 class FlatJson {
  public:
-  // INVALID_ARGUMENT for a text over `max_bytes`, of something else than an object, or as ScanJson.
-  // Of a member given twice, the last counts.
+  // INVALID_ARGUMENT for a text over `max_bytes`, of something else than an object, of more than
+  // kMaxFlatJsonMembers, or as ScanJson. Of a member given twice, the last counts.
   static absl::StatusOr<FlatJson> Parse(std::string_view text, size_t max_bytes);
 
   // Whether the member is there and isn't null.
@@ -29,8 +32,8 @@ class FlatJson {
   absl::StatusOr<std::optional<uint64_t>> Number(const std::string& name) const;
   absl::StatusOr<std::optional<bool>> Bool(const std::string& name) const;
   absl::StatusOr<std::optional<std::string>> String(const std::string& name) const;
-  // The array's strings; none where it is missing or null.
-  std::vector<std::string> Strings(const std::string& name) const;
+  // The first string of an array; empty where there is none.
+  std::string FirstString(const std::string& name) const;
 
  private:
   friend class FlatJsonVisitor;
@@ -38,8 +41,8 @@ class FlatJson {
   const JsonScalar* Find(const std::string& name) const;
 
   std::map<std::string, JsonScalar> scalars_;
-  std::map<std::string, std::vector<std::string>> strings_;
-  std::map<std::string, bool> nested_;  // whether it is an object, else an array
+  std::map<std::string, std::string> first_strings_;  // of arrays
+  std::map<std::string, bool> nested_;                // whether it is an object, else an array
 };
 
 }  // namespace vectable

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -63,6 +64,11 @@ uint64_t GgufValueBytes(uint32_t type) {
     default:
       return 0;
   }
+}
+
+// Whether the type is a whole number, signed or not.
+bool IsGgufInteger(uint32_t type) {
+  return type <= 5 || type == 10 || type == 11;  // float32 is 6
 }
 
 // Reads a header from front to back, through a buffer, and never past its limit.
@@ -174,7 +180,23 @@ struct GgufMetadata {
   std::string architecture;
   std::string name;
   uint64_t alignment = 32;
+  uint64_t split = 0;
+  uint64_t splits = 0;
 };
+
+// A whole number of any width, of 0 or more.
+absl::StatusOr<uint64_t> ReadGgufInteger(GgufCursor& cursor, uint32_t type) {
+  if (!IsGgufInteger(type)) {
+    return absl::InvalidArgumentError(absl::StrCat("type ", type, " isn't a whole number's"));
+  }
+  const uint64_t bytes = GgufValueBytes(type);
+  VT_ASSIGN_OR_RETURN(const uint64_t value, cursor.Unsigned(bytes));
+  const bool is_signed = type == 11 || (type < 6 && type % 2 == 1);
+  if (is_signed && value >> (8 * bytes - 1) != 0) {
+    return absl::InvalidArgumentError("a negative number; it must be 0 or more");
+  }
+  return value;
+}
 
 absl::Status ReadGgufPair(GgufCursor& cursor, GgufMetadata& metadata) {
   VT_ASSIGN_OR_RETURN(const std::string key, cursor.String(kMaxGgufNameBytes, "a key"));
@@ -190,6 +212,12 @@ absl::Status ReadGgufPair(GgufCursor& cursor, GgufMetadata& metadata) {
       return absl::InvalidArgumentError(
           absl::StrCat("alignment ", metadata.alignment, " isn't a multiple of 8"));
     }
+    return absl::OkStatus();
+  }
+  if (key == "split.no" || key == "split.count") {
+    const absl::StatusOr<uint64_t> number = ReadGgufInteger(cursor, type);
+    if (!number.ok()) return Annotate(number.status(), "key " + Quoted(key));
+    (key == "split.no" ? metadata.split : metadata.splits) = *number;
     return absl::OkStatus();
   }
   return Annotate(SkipGgufValue(cursor, type, 0), "key " + Quoted(key));
@@ -263,14 +291,15 @@ absl::Status CheckGgufPlaces(std::vector<GgufTensor>& tensors, uint64_t data_byt
 }
 
 absl::Status CheckGgufNames(const std::vector<GgufTensor>& tensors) {
-  std::vector<std::string_view> names;
+  absl::flat_hash_set<std::string_view> names;
   names.reserve(tensors.size());
-  for (const GgufTensor& tensor : tensors) names.push_back(tensor.info.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice == names.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("tensor ", Quoted(*twice), ": the header names it twice"));
+  for (const GgufTensor& tensor : tensors) {
+    if (!names.insert(tensor.info.name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", Quoted(tensor.info.name), ": the header names it twice"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint32_t> ReadGgufVersion(GgufCursor& cursor) {
@@ -323,6 +352,8 @@ absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path) {
   VT_RETURN_IF_ERROR(CheckGgufPlaces(placed, data_bytes, alignment));
   header.architecture = std::move(metadata.architecture);
   header.name = std::move(metadata.name);
+  header.split = metadata.split;
+  header.splits = metadata.splits;
   header.header_bytes = cursor.position();
   for (GgufTensor& tensor : placed) header.tensors.push_back(std::move(tensor.info));
   return header;

@@ -15,6 +15,8 @@ struct GgufHeader {
   uint32_t version = 0;
   std::string architecture;   // general.architecture; empty: not given
   std::string name;           // general.name; empty: not given
+  uint64_t split = 0;         // split.no: which part of a split model this is, from 0
+  uint64_t splits = 0;        // split.count: parts of the model; 0 and 1: it isn't split
   uint64_t header_bytes = 0;  // up to the tensors' bytes
   std::vector<TensorInfo> tensors;
 };

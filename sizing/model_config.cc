@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -66,11 +68,19 @@ bool IsHeadless(const std::string& architecture) {
 void SetCausalHead(ModelConfig& config) {
   const std::string& name = config.architecture;
   if (name.empty() || name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel")) return;
-  config.spec.tied = true;  // no head of its own
+  config.spec.tied = true;  // no head to count; config.tied keeps what the file says
   if (!IsHeadless(name)) {
     config.notes.push_back(
         absl::StrCat("the head of ", Quoted(name), " isn't known and isn't counted"));
   }
+}
+
+absl::Status ReadTie(ConfigFields& fields, bool tied_by_default, ModelConfig& config) {
+  config.tied = tied_by_default;
+  VT_RETURN_IF_ERROR(fields.Flag("tie_word_embeddings", config.tied));
+  config.spec.tied = config.tied;
+  SetCausalHead(config);
+  return absl::OkStatus();
 }
 
 absl::Status ReadGpt2(ConfigFields& fields, ModelConfig& config) {
@@ -81,13 +91,11 @@ absl::Status ReadGpt2(ConfigFields& fields, ModelConfig& config) {
   VT_RETURN_IF_ERROR(fields.Required("n_layer", spec.layers));
   VT_RETURN_IF_ERROR(fields.Required("n_head", spec.heads));
   VT_RETURN_IF_ERROR(fields.Optional("n_inner", spec.ffn));
-  VT_RETURN_IF_ERROR(fields.Flag("tie_word_embeddings", spec.tied));
   bool crosses = false;
   VT_RETURN_IF_ERROR(fields.Flag("add_cross_attention", crosses));
   if (crosses) std::swap(spec.layers, spec.cross_layers);
   if (spec.ffn == 0 && spec.d <= kMaxSpecValue) spec.ffn = 4 * spec.d;
-  SetCausalHead(config);
-  return absl::OkStatus();
+  return ReadTie(fields, true, config);
 }
 
 void SetBertHead(ModelConfig& config) {
@@ -119,8 +127,7 @@ absl::Status ReadBert(ConfigFields& fields, ModelConfig& config) {
   spec.final_norms = 0;
   spec.embedding_norm = true;
   spec.causal = false;
-  bool tied = true;
-  VT_RETURN_IF_ERROR(fields.Flag("tie_word_embeddings", tied));
+  VT_RETURN_IF_ERROR(fields.Flag("tie_word_embeddings", config.tied));
   VT_ASSIGN_OR_RETURN(const std::optional<std::string> positions,
                       fields.json().String("position_embedding_type"));
   if (positions && *positions != "absolute") {
@@ -128,7 +135,7 @@ absl::Status ReadBert(ConfigFields& fields, ModelConfig& config) {
                                         " have parameters that aren't counted"));
   }
   SetBertHead(config);
-  if (spec.masked_lm_head && !tied) spec.tied = false;
+  if (spec.masked_lm_head && !config.tied) spec.tied = false;
   return absl::OkStatus();
 }
 
@@ -146,13 +153,6 @@ absl::Status ReadLlamaLike(ConfigFields& fields, ModelConfig& config) {
   spec.qkv_bias = spec.output_bias = spec.mlp_bias = false;
   spec.norm = NormKind::kRmsNorm;
   spec.tied = false;
-  return absl::OkStatus();
-}
-
-absl::Status ReadTie(ConfigFields& fields, bool tied_by_default, ModelConfig& config) {
-  config.spec.tied = tied_by_default;
-  VT_RETURN_IF_ERROR(fields.Flag("tie_word_embeddings", config.spec.tied));
-  SetCausalHead(config);
   return absl::OkStatus();
 }
 
@@ -266,8 +266,7 @@ absl::StatusOr<ModelConfig> ParseModelConfig(std::string_view text) {
   VT_ASSIGN_OR_RETURN(const ConfigFamily* const family, FindFamily(json));
   ModelConfig config;
   config.family = family->name;
-  const std::vector<std::string> architectures = json.Strings("architectures");
-  if (!architectures.empty()) config.architecture = architectures.front();
+  config.architecture = json.FirstString("architectures");
   ConfigFields fields(json);
   VT_RETURN_IF_ERROR(family->read(fields, config));
   VT_RETURN_IF_ERROR(fields.CheckMissing(config.family));

@@ -17,6 +17,8 @@ struct ModelConfig {
   std::string family;        // model_type: "llama"
   std::string architecture;  // the first of "architectures"; empty: not given
   TransformerSpec spec;
+  // tie_word_embeddings, or the family's default. spec.tied is also true where no head is counted.
+  bool tied = true;
   std::vector<std::string> notes;  // what was taken for granted, a sentence each
 };
 

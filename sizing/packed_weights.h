@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "sizing/tensor_info.h"
 
 namespace vectable {
@@ -40,7 +40,7 @@ class PackedWeights {
   PackedCount CountQweight(const TensorInfo& tensor, const std::string& base) const;
   bool IsAuxiliary(std::string_view name) const;
 
-  std::unordered_map<std::string_view, const TensorInfo*> by_name_;
+  absl::flat_hash_map<std::string_view, const TensorInfo*> by_name_;
 };
 
 }  // namespace vectable

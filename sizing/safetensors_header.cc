@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -67,7 +68,7 @@ absl::Status CheckTensorBytes(PlacedTensor& tensor) {
 class HeaderVisitor final : public JsonVisitor {
  public:
   std::vector<PlacedTensor> tensors;
-  std::map<std::string, std::string> metadata;
+  TiedNames left_out;
 
   absl::Status OnKey(size_t depth, std::string& key) override {
     if (depth == 1) {
@@ -96,7 +97,7 @@ class HeaderVisitor final : public JsonVisitor {
   absl::Status OnScalar(size_t depth, JsonScalar scalar) override {
     if (depth == 2 && std::holds_alternative<std::string>(scalar)) {
       if (in_metadata_) {
-        metadata[field_] = std::get<std::string>(std::move(scalar));
+        KeepTiedName(std::get<std::string>(scalar));
         return absl::OkStatus();
       }
       if (field_ == "dtype" && !has_type_) {
@@ -134,6 +135,15 @@ class HeaderVisitor final : public JsonVisitor {
                in_metadata_ ? "it must hold texts alone"
                             : absl::StrCat("expected dtype, shape and data_offsets, once each; at ",
                                            Quoted(field_)));
+  }
+
+  // The metadata may be as long as the header allows; what is kept of it may not.
+  void KeepTiedName(const std::string& kept) {
+    const auto names_weights = [](const std::string& name) {
+      return name.size() <= kMaxTiedNameBytes && name.ends_with(".weight");
+    };
+    if (left_out.size() >= kMaxTiedNames || !names_weights(field_) || !names_weights(kept)) return;
+    left_out[field_] = kept;
   }
 
   absl::Status BeginNumbers() {
@@ -177,12 +187,14 @@ class HeaderVisitor final : public JsonVisitor {
 };
 
 absl::Status CheckUniqueNames(const std::vector<PlacedTensor>& tensors) {
-  std::vector<std::string_view> names;
+  absl::flat_hash_set<std::string_view> names;
   names.reserve(tensors.size());
-  for (const PlacedTensor& tensor : tensors) names.push_back(tensor.info.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  return twice == names.end() ? absl::OkStatus() : Bad(*twice, "the header names it twice");
+  for (const PlacedTensor& tensor : tensors) {
+    if (!names.insert(tensor.info.name).second) {
+      return Bad(tensor.info.name, "the header names it twice");
+    }
+  }
+  return absl::OkStatus();
 }
 
 // The tensors, sorted, must cover the data from its first byte to its last.
@@ -253,7 +265,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json,
   SafetensorsHeader header;
   header.header_bytes = 8 + json.size();
   header.data_bytes = data_bytes;
-  header.metadata = std::move(visitor.metadata);
+  header.left_out = std::move(visitor.left_out);
   header.tensors.reserve(visitor.tensors.size());
   for (PlacedTensor& tensor : visitor.tensors) header.tensors.push_back(std::move(tensor.info));
   return header;

@@ -15,13 +15,20 @@ namespace vectable {
 // The format's own limit.
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
+// Tensors that a file's writer left out, each being tied to one that it kept; of "__metadata__",
+// which says so as {"lm_head.weight": "model.embed_tokens.weight"}. The first kMaxTiedNames of
+// names up to kMaxTiedNameBytes; there may be other texts, which are of no use here.
+using TiedNames = std::map<std::string, std::string>;
+inline constexpr size_t kMaxTiedNames = 100;
+inline constexpr size_t kMaxTiedNameBytes = 1'000;
+
 // The header of a .safetensors file: 8 bytes of its length, little-endian, then JSON, then the
 // tensors' bytes without holes.
 struct SafetensorsHeader {
   uint64_t header_bytes = 0;  // with the 8 of its length
   uint64_t data_bytes = 0;
-  std::vector<TensorInfo> tensors;              // in the order of their bytes
-  std::map<std::string, std::string> metadata;  // "__metadata__"
+  std::vector<TensorInfo> tensors;  // in the order of their bytes
+  TiedNames left_out;
 };
 
 // Bits of an element of the type ("F16": 16), or 0 for an unknown one.
@@ -42,7 +49,7 @@ struct SafetensorsShards {
   uint64_t files = 0;
   uint64_t header_bytes = 0;  // of all files
   std::vector<TensorInfo> tensors;
-  std::map<std::string, std::string> metadata;  // of all files
+  TiedNames left_out;     // of all files
   uint64_t unlisted = 0;  // tensors of the files that the index doesn't list; not among `tensors`
 };
 

@@ -83,7 +83,9 @@ absl::Status AddShard(const std::string& shard, SafetensorsHeader header, Weight
                       SafetensorsShards& model) {
   ++model.files;
   model.header_bytes += header.header_bytes;
-  model.metadata.merge(header.metadata);
+  for (const auto& [name, kept] : header.left_out) {
+    if (model.left_out.size() < kMaxTiedNames) model.left_out.emplace(name, kept);
+  }
   for (TensorInfo& tensor : header.tensors) {
     const auto listed = weights.find(tensor.name);
     if (listed == weights.end()) {

@@ -7,10 +7,16 @@
 namespace vectable {
 namespace {
 
+// No model's names have as many; beyond them the rest of a name is one component.
+constexpr size_t kMaxNameComponents = 24;
+
 std::vector<std::string_view> NameComponents(std::string_view name) {
   std::vector<std::string_view> components;
+  components.reserve(8);
   size_t begin = 0;
-  for (size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', begin)) {
+  for (size_t dot = name.find('.');
+       dot != std::string_view::npos && components.size() + 1 < kMaxNameComponents;
+       dot = name.find('.', begin)) {
     components.push_back(name.substr(begin, dot - begin));
     begin = dot + 1;
   }
@@ -48,11 +54,10 @@ bool IsBuffer(std::string_view name, const std::vector<uint64_t>& shape) {
 
 bool IsNormComponent(std::string_view component) {
   if (component == "ln" || component.starts_with("ln_")) return true;
-  std::string lower(component);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower.find("norm") != std::string::npos;
+  constexpr std::string_view kNorm = "norm";
+  const auto same_letter = [](char any, char small) { return (any | 0x20) == small; };
+  return std::search(component.begin(), component.end(), kNorm.begin(), kNorm.end(), same_letter) !=
+         component.end();
 }
 
 }  // namespace

@@ -120,11 +120,12 @@ std::string PackedText(const PackedTotals& packed) {
   std::string schemes;
   for (const std::string& scheme : packed.schemes)
     schemes += (schemes.empty() ? "" : ", ") + scheme;
-  return fmt::format(
-      "Packed weights ({}): {} tensors that decode to {} parameters, with their "
-      "scales {}\n",
-      schemes, WithThousands(packed.tensors), WithThousands(packed.parameters),
-      FormatBytes(packed.bytes));
+  const std::string decoded =
+      packed.undecoded > 0
+          ? ", of which the header doesn't tell how many parameters they hold"
+          : fmt::format(" that decode to {} parameters", WithThousands(packed.parameters));
+  return fmt::format("Packed weights ({}): {} tensors{}, with their scales {}\n", schemes,
+                     WithThousands(packed.tensors), decoded, FormatBytes(packed.bytes));
 }
 
 std::string FileText(const TensorSummary& summary, bool bold) {

@@ -194,6 +194,26 @@ TEST(ModelCommandTest, Files) {
   std::filesystem::remove(path);
 }
 
+// What the header doesn't tell is said to be unknown, not 0.
+TEST(ModelCommandTest, PackedWeightsOfUnknownParameters) {
+  const std::string header =
+      R"({"model.norm.weight":{"dtype":"F16","shape":[4],"data_offsets":[0,8]},)"
+      R"("mlp.up_proj.weight_packed":{"dtype":"I32","shape":[2,1],"data_offsets":[8,16]}})";
+  const TempFile tensors(std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') +
+                         header + std::string(16, 'x'));
+  const std::string path = tensors.path() + ".safetensors";
+  std::filesystem::copy_file(tensors.path(), path);
+  const json model = ModelJson({"--file", path});
+  EXPECT_TRUE(model["parameters"]["total"].is_null());
+  EXPECT_TRUE(model["file"]["packed"]["parameters"].is_null());
+  const std::string text = RunModel({"--file", path}).out;
+  EXPECT_THAT(text, HasSubstr("At least 4 Parameters"));
+  EXPECT_THAT(text, HasSubstr("Packed weights (compressed-tensors): 1 tensors, of which the header "
+                              "doesn't tell how many parameters they hold, with their scales 8 B"));
+  EXPECT_THAT(text, Not(HasSubstr("decode to")));
+  std::filesystem::remove(path);
+}
+
 TEST(ModelCommandTest, BadValuesAreCode1AndOneLine) {
   const std::vector<std::pair<Arguments, const char*>> cases = {
       {{"--preset", "gpt3"}, "there is no preset 'gpt3'; near it are gpt2"},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -126,5 +127,12 @@ class GgufWriter {
   uint64_t tensor_count_ = 0;
   uint64_t data_bytes_ = 0;
 };
+
+// The most memory that the process has had so far, in KiB.
+inline long PeakKibibytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
 
 }  // namespace vectable

@@ -64,6 +64,48 @@ TEST(GgufTest, PartsAndTypes) {
   EXPECT_THAT(ReadGgufHeader(folder.Write("v2.gguf", second, second.size() + 65'536)), IsOk());
 }
 
+TEST(GgufTest, TheShapeIsntRead) {
+  const FileFolder folder;
+  const std::string path = TinyGguf().WriteTo(folder, "tiny.gguf");
+  folder.Write("config.json", "{}");
+  EXPECT_THAT(ReportModelFile(path, {.context = 9}),
+              StatusIs(kGgufInvalid, "a config.json beside a GGUF file isn't read; give it alone"));
+  EXPECT_THAT(ReportModelFile(path, {}), IsOk());
+}
+
+TEST(GgufTest, APartIsNotTheWhole) {
+  const FileFolder folder;
+  struct Integer {
+    uint32_t type;
+    size_t bytes;
+  };
+  for (const Integer integer :
+       {Integer{0, 1}, {1, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {10, 8}, {11, 8}}) {
+    GgufWriter part = TinyGguf();
+    part.Pair("split.no", integer.type, LittleEndian(1, integer.bytes));
+    part.Pair("split.count", integer.type, LittleEndian(3, integer.bytes));
+    EXPECT_THAT(ReportModelFile(part.WriteTo(folder, "part.gguf"), {}),
+                StatusIs(kGgufInvalid, "part 2 of a GGUF model split into 3; it can't be counted"))
+        << integer.type;
+  }
+  // The first part may hold no tensor at all.
+  GgufWriter first;
+  first.Pair("split.count", 2, LittleEndian(2, 2));
+  EXPECT_THAT(ReportModelFile(first.WriteTo(folder, "first.gguf"), {}),
+              StatusIs(kGgufInvalid, "part 1 of a GGUF model split into 2"));
+  GgufWriter whole = TinyGguf();
+  whole.Pair("split.no", 2, LittleEndian(0, 2)).Pair("split.count", 2, LittleEndian(1, 2));
+  EXPECT_THAT(ReportModelFile(whole.WriteTo(folder, "whole.gguf"), {}), IsOk());
+  GgufWriter negative;
+  negative.Pair("split.count", 3, LittleEndian(0xFFFF, 2));
+  EXPECT_THAT(ReportModelFile(negative.WriteTo(folder, "negative.gguf"), {}),
+              StatusIs(kGgufInvalid, "key 'split.count': a negative number"));
+  GgufWriter text;
+  text.Pair("split.count", kGgufString, GgufWriter::String("3"));
+  EXPECT_THAT(ReportModelFile(text.WriteTo(folder, "text.gguf"), {}),
+              StatusIs(kGgufInvalid, "key 'split.count': type 8 isn't a whole number's"));
+}
+
 TEST(GgufTest, BlockSizes) {
   struct Case {
     const char* name;

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "sizing/presets.h"
+#include "tests/sizing/file_writers.h"
 #include "tests/support/status_matchers.h"
 
 namespace vectable {
@@ -71,6 +72,19 @@ TEST(ModelConfigTest, Llama) {
             8'030'261'248U + 32 * (2 * 4'096 + 2 * 1'024));
   EXPECT_EQ(TotalOf(LlamaConfig(R"(, "mlp_bias": true)")),
             8'030'261'248U + 32 * (2 * 14'336 + 4'096));
+}
+
+TEST(ModelConfigTest, TheTieIsKeptWhereNoHeadIsCounted) {
+  const auto tied = [](const std::string& text) { return ParseModelConfig(text)->tied; };
+  for (const char* name : {"LlamaModel", "LlamaForTokenClassification", "LlamaForCausalLM"}) {
+    const std::string architecture = R"(, "architectures": [")" + std::string(name) + "\"]";
+    EXPECT_FALSE(tied(LlamaConfig(architecture))) << name;
+    EXPECT_TRUE(tied(LlamaConfig(architecture + R"(, "tie_word_embeddings": true)"))) << name;
+  }
+  EXPECT_TRUE(ParseModelConfig(LlamaConfig(R"(, "architectures": ["LlamaModel"])"))->spec.tied);
+  EXPECT_TRUE(tied(kGpt2));
+  EXPECT_TRUE(tied(BertConfig("")));
+  EXPECT_FALSE(tied(BertConfig(R"(, "tie_word_embeddings": false)")));
 }
 
 TEST(ModelConfigTest, Llama2HasAsManyKvHeadsAsHeads) {
@@ -184,6 +198,28 @@ TEST(ModelConfigTest, BadInputIsOneClearLine) {
     EXPECT_THAT(config, StatusIs(kConfigInvalid, message)) << text.substr(0, 200);
     EXPECT_EQ(std::string(config.status().message()).find('\n'), std::string::npos);
   }
+}
+
+TEST(ModelConfigTest, TheArchitectureIsTheFirstOfTheTexts) {
+  EXPECT_EQ(ParseModelConfig(LlamaConfig(R"(, "architectures": ["A", "B"])"))->architecture, "A");
+  EXPECT_EQ(ParseModelConfig(LlamaConfig(R"(, "architectures": [])"))->architecture, "");
+  EXPECT_EQ(ParseModelConfig(LlamaConfig(R"(, "architectures": null)"))->architecture, "");
+}
+
+TEST(ModelConfigTest, LongListsTakeNoMemory) {
+  std::string list = R"(, "architectures": ["LlamaForCausalLM")";
+  for (int i = 0; i < 1'000'000; ++i) list += R"(,"")";
+  const std::string text = LlamaConfig(list + "]");
+  const long before = PeakKibibytes();
+  EXPECT_EQ(ParseModelConfig(text)->architecture, "LlamaForCausalLM");
+  EXPECT_LT(PeakKibibytes() - before, 8 << 10);
+}
+
+TEST(ModelConfigTest, TooManyMembersAreAnError) {
+  std::string members;
+  for (int i = 0; i < 10'000; ++i) members += ", \"" + std::to_string(i) + "\": 0";
+  EXPECT_THAT(ParseModelConfig(LlamaConfig(members)),
+              StatusIs(kConfigInvalid, "the JSON object has more than 10000 members, the limit"));
 }
 
 TEST(ModelConfigTest, OverflowIsSaidByTheCount) {

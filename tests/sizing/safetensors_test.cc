@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <random>
 #include <string>
 
@@ -113,6 +111,66 @@ TEST(SafetensorsTest, PartsByName) {
   EXPECT_EQ(tied.kv_cache->bytes, 2 * 8 * 9 * 2U);
 }
 
+TEST(SafetensorsTest, Zero3WithAConfigBeside) {
+  const FileFolder folder;
+  const std::string path = TinyLlama().WriteTo(folder, "model.safetensors");
+  folder.Write("config.json", kTiedLlama);
+  // 1,011 parameters in the file; the largest matrix is the embedding's.
+  const ModelReport report = *ReportModelFile(path, {.gpus = 2});
+  EXPECT_EQ(report.total, 1'011U);
+  EXPECT_EQ(report.zero3_bytes_per_gpu, 18 * 1'011 / 2 + 4 * 800U);
+  EXPECT_THAT(
+      ReportModelFile(path, {.gpus = 0}),
+      StatusIs(kFileInvalid, "with the shape of its config.json: there must be 1 GPU or more"));
+  SafetensorsWriter packed;
+  packed.Add("model.layers.0.mlp.up_proj.weight_packed", "I32", {4, 4}, 32);
+  const ModelReport unknown =
+      *ReportModelFile(packed.WriteTo(folder, "packed.safetensors"), {.gpus = 2});
+  EXPECT_FALSE(unknown.zero3_bytes_per_gpu.has_value());
+  EXPECT_EQ(unknown.notes.back(), "memory of training isn't known without all parameters");
+}
+
+TEST(SafetensorsTest, WhyAConfigBesideIsOfNoUse) {
+  const FileFolder folder;
+  const std::string path = TinyLlama().WriteTo(folder, "model.safetensors");
+  const std::pair<const char*, const char*> cases[] = {
+      {"{", "not valid JSON at byte"},
+      {R"({"model_type": "t5"})", "the family 't5' isn't known"},
+      {R"({"model_type": "gpt2"})", "a config of the family gpt2 needs vocab_size"},
+  };
+  for (const auto& [config, why] : cases) {
+    folder.Write("config.json", config);
+    for (const MemoryOptions& options :
+         {MemoryOptions{.context = 9}, MemoryOptions{.window = 9}, MemoryOptions{.gpus = 9}}) {
+      EXPECT_THAT(ReportModelFile(path, options),
+                  StatusIs(kFileInvalid, std::string("its config.json isn't understood: ") + why));
+    }
+    const ModelReport report = *ReportModelFile(path, {});
+    EXPECT_EQ(report.total, 1'811U);
+    ASSERT_FALSE(report.notes.empty());
+    EXPECT_TRUE(report.notes.back().starts_with(
+        std::string("the config.json beside it isn't used: ") + why))
+        << report.notes.back();
+  }
+}
+
+// An architecture without a head that is known says nothing of the head that is stored.
+TEST(SafetensorsTest, AStoredHeadCountsWhateverTheArchitecture) {
+  const FileFolder folder;
+  const std::string path = TinyLlama().WriteTo(folder, "model.safetensors");
+  const auto head = [&](const std::string& more) {
+    folder.Write("config.json", R"({"model_type": "llama", "hidden_size": 8, "vocab_size": 100,
+      "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, )" +
+                                    more + "}");
+    return ReportModelFile(path, {})->parts->head;
+  };
+  for (const char* name : {"LlamaModel", "LlamaForReward", "LlamaForCausalLM"}) {
+    const std::string architectures = R"("architectures": [")" + std::string(name) + "\"]";
+    EXPECT_EQ(head(architectures), 800U) << name;
+    EXPECT_EQ(head(architectures + R"(, "tie_word_embeddings": true)"), 0U) << name;
+  }
+}
+
 TEST(SafetensorsTest, NamesLeftOutByTheWriter) {
   const FileFolder folder;
   SafetensorsWriter file;
@@ -123,6 +181,28 @@ TEST(SafetensorsTest, NamesLeftOutByTheWriter) {
   ASSERT_EQ(report.notes.size(), 1U);
   EXPECT_EQ(report.notes[0],
             "'lm_head.weight' is tied to 'model.embed_tokens.weight' and isn't stored");
+}
+
+// Of metadata as long as it may be, only what is of use is kept, and not too much of that.
+TEST(SafetensorsTest, MetadataTakesNoMemory) {
+  constexpr const char* kTensor = R"("t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  std::string useless = R"({"__metadata__":{)", useful = useless;
+  for (int i = 0; i < 400'000; ++i) useless += "\"" + std::to_string(i) + R"(":"",)";
+  for (int i = 0; i < 1'000; ++i) {
+    useful += "\"" + std::to_string(i) + R"(.weight":"kept.weight",)";
+  }
+  const std::string long_name(kMaxTiedNameBytes, 'x');
+  const std::string long_names =
+      R"({"__metadata__":{"a.weight":")" + long_name + R"(.weight",")" + long_name +
+      R"(.weight":"a.weight","b.weight":"no","no":"b.weight"},)" + kTensor;
+  useless.back() = useful.back() = '}';
+  useless.append(",").append(kTensor);
+  useful.append(",").append(kTensor);
+  const long before = PeakKibibytes();
+  EXPECT_TRUE(ParseSafetensorsHeader(useless, 1)->left_out.empty());
+  EXPECT_LT(PeakKibibytes() - before, 8 << 10);
+  EXPECT_EQ(ParseSafetensorsHeader(useful, 1)->left_out.size(), kMaxTiedNames);
+  EXPECT_TRUE(ParseSafetensorsHeader(long_names, 1)->left_out.empty());
 }
 
 TEST(SafetensorsTest, BertsTiedDecoder) {
@@ -236,6 +316,26 @@ TEST(SafetensorsTest, ShardsThroughTheIndex) {
               StatusIs(kFileInvalid, "tensor 'lm_head.weight' is in shard"));
 }
 
+TEST(SafetensorsTest, AShardIsNotTheWhole) {
+  const FileFolder folder;
+  const auto report = [&folder](const std::string& name) {
+    return ReportModelFile(TinyLlama().WriteTo(folder, name), {});
+  };
+  EXPECT_THAT(report("model-00002-of-00004.safetensors"),
+              StatusIs(kFileInvalid,
+                       "shard 2 of a model of 4, not the whole; give its index, "
+                       "'model.safetensors.index.json'"));
+  EXPECT_THAT(report("a-b-00001-of-000163.safetensors"),
+              StatusIs(kFileInvalid,
+                       "shard 1 of a model of 163, not the whole; give its index, "
+                       "'a-b.safetensors.index.json'"));
+  for (const char* whole :
+       {"model.safetensors", "model-00001-of-00001.safetensors", "best-of-00002.safetensors",
+        "model-1-of-2.safetensors", "-of-.safetensors", "model-0000x-of-00002.safetensors"}) {
+    EXPECT_THAT(report(whole), IsOk()) << whole;
+  }
+}
+
 TEST(SafetensorsTest, BadHeadersAreOneClearLine) {
   struct Bad {
     std::string json;
@@ -331,13 +431,23 @@ TEST(SafetensorsTest, NoWeightsAreRead) {
   file.Add("model.embed_tokens.weight", "F32", {2'500'000, 1'000}, 32);
   const std::string path = file.WriteTo(folder, "large.safetensors");
   EXPECT_EQ(std::filesystem::file_size(path), 10'000'000'000 + 8 + file.json().size());
-  rusage before = {}, after = {};
-  getrusage(RUSAGE_SELF, &before);
+  const long before = PeakKibibytes();
   const ModelReport report = *ReportModelFile(path, {});
-  getrusage(RUSAGE_SELF, &after);
   EXPECT_EQ(report.total, 2'500'000'000U);
   EXPECT_EQ(report.tensors->header_bytes, 8 + file.json().size());
-  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);  // KiB
+  EXPECT_LT(PeakKibibytes() - before, 64 << 10);
+}
+
+// A name is looked at component by component, of which it could have millions.
+TEST(SafetensorsTest, ANameOfDotsTakesNoMemory) {
+  const FileFolder folder;
+  SafetensorsWriter file;
+  file.Add(std::string(2'000'000, '.') + "norm", "F32", {4}, 32);
+  const std::string path = file.WriteTo(folder, "dots.safetensors");
+  const long before = PeakKibibytes();
+  const ModelReport report = *ReportModelFile(path, {});
+  EXPECT_LT(PeakKibibytes() - before, 32 << 10);
+  EXPECT_EQ(report.total, 4U);
 }
 
 // Whatever bytes come, there is an answer or an error, and no crash.
