@@ -89,13 +89,13 @@ TransformerSpec TorchEmbedding() {
 }
 
 std::vector<ModelPreset> MakePresets() {
-  constexpr std::string_view nano_gpt = "nanoGPT, config_args of GPT.from_pretrained";
-  constexpr std::string_view bert_source = "google-research/bert";
+  constexpr std::string_view kNanoGpt = "nanoGPT, config_args of GPT.from_pretrained";
+  constexpr std::string_view kBertSource = "google-research/bert";
   return {
       {"gpt2", "GPT-2 small", "openai/gpt-2, model.py", Gpt2(768, 12, 12)},
-      {"gpt2-medium", "GPT-2 medium", nano_gpt, Gpt2(1'024, 24, 16)},
-      {"gpt2-large", "GPT-2 large", nano_gpt, Gpt2(1'280, 36, 20)},
-      {"gpt2-xl", "GPT-2 xl", nano_gpt, Gpt2(1'600, 48, 25)},
+      {"gpt2-medium", "GPT-2 medium", kNanoGpt, Gpt2(1'024, 24, 16)},
+      {"gpt2-large", "GPT-2 large", kNanoGpt, Gpt2(1'280, 36, 20)},
+      {"gpt2-xl", "GPT-2 xl", kNanoGpt, Gpt2(1'600, 48, 25)},
       {"llama2-7b", "Llama 2 7B", "torchtune, llama2_7b",
        LlamaLike(32'000, 4'096, 32, 32, 32, 11'008)},
       {"llama3-8b", "Llama 3 8B", "torchtune, llama3_8b",
@@ -107,8 +107,8 @@ std::vector<ModelPreset> MakePresets() {
        LlamaLike(32'000, 4'096, 32, 32, 8, 14'336),
        "this model may keep to a sliding window of 4,096 tokens; --window 4096 counts a cache of "
        "no more"},
-      {"bert-base-uncased", "BERT base uncased, with pooler", bert_source, Bert(30'522)},
-      {"bert-base-cased", "BERT base cased, with pooler", bert_source, Bert(28'996)},
+      {"bert-base-uncased", "BERT base uncased, with pooler", kBertSource, Bert(30'522)},
+      {"bert-base-cased", "BERT base cased, with pooler", kBertSource, Bert(28'996)},
       {"pytorch-transformer-encoder-layer",
        "nn.TransformerEncoderLayer(768, 12, dim_feedforward=3072)", "PyTorch",
        Torch(768, 12, 3'072, 1)},
