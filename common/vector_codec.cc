@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/bytes.h"
 #include "common/decode_kernels.h"
+#include "common/status_util.h"
 #include "common/vector_math.h"
 
 namespace vectable {
@@ -232,6 +233,25 @@ void VectorCodec::DecodeUnit(const char* rows, size_t count, const float* unit_f
     const double norm = std::sqrt(SquaredNormInDouble(vector));
     for (float& value : vector) value = static_cast<float>(value / norm);
   }
+}
+
+absl::Status EncodeRowVector(const VectorCodec& codec, Metric metric, std::span<const float> vector,
+                             std::string& codes) {
+  VT_RETURN_IF_ERROR(CheckVector(vector, codec.dimensions(), metric));
+  const size_t begin = codes.size();
+  VT_RETURN_IF_ERROR(codec.Encode(vector, codes));
+  // A scale keeps the largest value from vanishing; a float of 16 bits doesn't.
+  if (metric != Metric::kCosine || BitsPerComponent(codec.precision()) != 16) {
+    return absl::OkStatus();
+  }
+  // All bits but the signs.
+  for (size_t i = begin; i < codes.size(); i += 2) {
+    if (codes[i] != 0 || (codes[i + 1] & 0x7F) != 0) return absl::OkStatus();
+  }
+  codes.resize(begin);
+  return absl::InvalidArgumentError(absl::StrCat("every value of the vector rounds to zero at ",
+                                                 std::string(PrecisionName(codec.precision())),
+                                                 ", and zero has no direction under cosine"));
 }
 
 }  // namespace vectable

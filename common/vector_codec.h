@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "common/metric.h"
 #include "common/precision.h"
 
 namespace vectable {
@@ -62,5 +63,11 @@ class VectorCodec {
   Precision precision_;
   size_t dimensions_;
 };
+
+// Appends the codes of a row's vector to `codes`, or says why it can't be stored: as CheckVector,
+// for a value out of the precision's range and, under cosine, for a vector that rounds to zero.
+// INVALID_ARGUMENT; `codes` is then as it was.
+absl::Status EncodeRowVector(const VectorCodec& codec, Metric metric, std::span<const float> vector,
+                             std::string& codes);
 
 }  // namespace vectable

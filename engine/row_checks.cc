@@ -1,12 +1,10 @@
 #include "engine/row_checks.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
-#include "common/vector_math.h"
 
 namespace vectable {
 
@@ -17,29 +15,11 @@ std::string RowLabel(size_t index, std::string_view word) {
 absl::Status BatchChecker::Encode(size_t index, const RowInput& row, std::string& codes) {
   const size_t begin = codes.size();
   absl::Status status = CheckWord(row.word, limits_.max_word_bytes);
-  if (status.ok()) status = EncodeVector(row.vector, codes);
+  if (status.ok()) status = EncodeRowVector(codec_, spec_.metric, row.vector, codes);
   if (status.ok()) status = CheckKeys(row);
   if (status.ok()) return status;
   codes.resize(begin);
   return Annotate(status, RowLabel(index, row.word));
-}
-
-absl::Status BatchChecker::EncodeVector(std::span<const float> vector, std::string& codes) {
-  VT_RETURN_IF_ERROR(CheckVector(vector, spec_.dimensions, spec_.metric));
-  const size_t begin = codes.size();
-  VT_RETURN_IF_ERROR(codec_.Encode(vector, codes));
-  // A scale keeps the largest value from vanishing; a float of 16 bits doesn't.
-  if (spec_.metric != Metric::kCosine || BitsPerComponent(spec_.precision) != 16) {
-    return absl::OkStatus();
-  }
-  decoded_.resize(spec_.dimensions);
-  codec_.Decode(codes.data() + begin, 1, decoded_.data());
-  if (std::any_of(decoded_.begin(), decoded_.end(), [](float value) { return value != 0; })) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "every value of the vector rounds to zero at ", std::string(PrecisionName(spec_.precision)),
-      ", and zero has no direction under the cosine metric"));
 }
 
 absl::Status BatchChecker::CheckKeys(const RowInput& row) {

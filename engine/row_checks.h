@@ -32,12 +32,10 @@ class BatchChecker {
 
  private:
   absl::Status CheckKeys(const RowInput& row);
-  absl::Status EncodeVector(std::span<const float> vector, std::string& codes);
 
   const TableSpec& spec_;
   const Limits& limits_;
   const VectorCodec codec_;
-  std::vector<float> decoded_;
   absl::flat_hash_set<std::string_view> words_;
   absl::flat_hash_set<uint64_t> row_ids_;
 };

@@ -260,24 +260,24 @@ void PrecisionStudy::Compare(Contender& contender) {
     }
   };
   std::vector<Changed> changed;
-  double sums[3] = {};
-  size_t compared = 0;
+  uint64_t found[3] = {};
+  uint64_t wanted[3] = {};
   for (size_t q = 0; q < sample_.size(); ++q) {
     const std::vector<uint64_t>& truth = contenders_.front().nearest[q];
-    if (truth.empty()) continue;
-    ++compared;
     size_t at = 0;
     for (const size_t depth : {size_t{1}, size_t{10}, kDeepest}) {
       const size_t k = std::min(depth, truth.size());
       const size_t common = Common(truth, contender.nearest[q], k);
-      sums[at++] += static_cast<double>(common) / static_cast<double>(k);
+      found[at] += common;
+      wanted[at++] += k;
       if (depth == 10 && common < k) changed.push_back({common, q});
     }
   }
-  if (compared == 0) return;
-  figures.recall_at_1 = sums[0] / static_cast<double>(compared);
-  figures.recall_at_10 = sums[1] / static_cast<double>(compared);
-  figures.recall_at_100 = sums[2] / static_cast<double>(compared);
+  if (wanted[0] == 0) return;
+  // Divided once, so that 886 of 1,000 is 0.886.
+  figures.recall_at_1 = static_cast<double>(found[0]) / static_cast<double>(wanted[0]);
+  figures.recall_at_10 = static_cast<double>(found[1]) / static_cast<double>(wanted[1]);
+  figures.recall_at_100 = static_cast<double>(found[2]) / static_cast<double>(wanted[2]);
   std::sort(changed.begin(), changed.end());
   changed.resize(std::min(changed.size(), kChangedWords));
   for (const Changed& one : changed) {

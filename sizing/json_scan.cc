@@ -61,9 +61,9 @@ class ScanHandler final : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 const char* JsonKind(const JsonScalar& scalar) {
-  constexpr std::array<const char*, 6> kinds = {"null",     "true or false", "a number",
-                                                "a number", "a number",      "a string"};
-  return kinds[scalar.index()];
+  constexpr std::array<const char*, 6> kKinds = {"null",     "true or false", "a number",
+                                                 "a number", "a number",      "a string"};
+  return kKinds[scalar.index()];
 }
 
 absl::Status ScanJson(std::string_view text, JsonVisitor& visitor) {

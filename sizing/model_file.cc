@@ -9,11 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
+#include "sizing/footprint.h"
 #include "sizing/gguf_header.h"
 #include "sizing/model_config.h"
 #include "sizing/read_file.h"
 #include "sizing/safetensors_header.h"
 #include "sizing/tensor_summary.h"
+#include "sizing/transformer.h"
 
 namespace vectable {
 namespace {
@@ -177,6 +179,15 @@ absl::StatusOr<ModelReport> ReportSummary(TensorSummary summary, const ModelBesi
   }
   report.notes = std::move(summary.notes);
   summary.notes.clear();
+  if (beside.config && !report.at_least) {
+    VT_ASSIGN_OR_RETURN(const ParameterCounts counts, CountParameters(beside.config->spec));
+    if (counts.total != summary.total) {
+      report.notes.push_back(
+          absl::StrCat("the config.json beside it counts ", WithThousands(counts.total),
+                       " parameters and the tensors hold ", WithThousands(summary.total),
+                       "; cache and activations follow the config"));
+    }
+  }
   if (report.at_least && (options.training != nullptr || options.gpus)) {
     report.notes.emplace_back("memory of training isn't known without all parameters");
   }

@@ -92,24 +92,24 @@ absl::StatusOr<const TrainingConvention*> FindTrainingConvention(std::string_vie
 
 absl::StatusOr<TrainingBytes> TrainingMemory(uint64_t parameters,
                                              const TrainingConvention& convention) {
-  constexpr const char* what = "the bytes of training";
+  constexpr const char* kWhat = "the bytes of training";
   TrainingBytes bytes;
   const Checked count(parameters);
-  VT_ASSIGN_OR_RETURN(bytes.weights, (count * convention.weights).Value(what));
-  VT_ASSIGN_OR_RETURN(bytes.gradients, (count * convention.gradients).Value(what));
-  VT_ASSIGN_OR_RETURN(bytes.optimizer, (count * convention.optimizer).Value(what));
+  VT_ASSIGN_OR_RETURN(bytes.weights, (count * convention.weights).Value(kWhat));
+  VT_ASSIGN_OR_RETURN(bytes.gradients, (count * convention.gradients).Value(kWhat));
+  VT_ASSIGN_OR_RETURN(bytes.optimizer, (count * convention.optimizer).Value(kWhat));
   const Checked total = Checked(bytes.weights) + bytes.gradients + bytes.optimizer;
-  VT_ASSIGN_OR_RETURN(bytes.total, total.Value(what));
+  VT_ASSIGN_OR_RETURN(bytes.total, total.Value(kWhat));
   return bytes;
 }
 
 absl::StatusOr<uint64_t> Zero3BytesPerGpu(uint64_t parameters, uint64_t largest_module,
                                           uint64_t gpus) {
-  constexpr const char* what = "the bytes of training";
+  constexpr const char* kWhat = "the bytes of training";
   if (gpus == 0) return absl::InvalidArgumentError("there must be 1 GPU or more");
-  VT_ASSIGN_OR_RETURN(const uint64_t sharded, (Checked(parameters) * 18).Value(what));
+  VT_ASSIGN_OR_RETURN(const uint64_t sharded, (Checked(parameters) * 18).Value(kWhat));
   const uint64_t share = sharded / gpus + (sharded % gpus != 0 ? 1 : 0);
-  return (Checked(largest_module) * 4 + share).Value(what);
+  return (Checked(largest_module) * 4 + share).Value(kWhat);
 }
 
 absl::StatusOr<uint64_t> ActivationBytes(const TransformerSpec& given, uint64_t tokens,

@@ -28,6 +28,9 @@ struct ImportArguments {
 };
 
 std::string Acknowledged(const ImportSummary& summary, const std::string& table) {
+  if (summary.created && summary.inserted + summary.replaced == 0) {
+    return fmt::format("no row was acknowledged; the new, empty table {} stays", Quoted(table));
+  }
   return fmt::format(
       "{} rows were acknowledged before and are in table {} ({} inserted, {} replaced)",
       WithThousands(summary.inserted + summary.replaced), Quoted(table),

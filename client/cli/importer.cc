@@ -9,6 +9,7 @@
 #include "client/proto_names.h"
 #include "common/names.h"
 #include "common/status_util.h"
+#include "common/vector_codec.h"
 #include "common/vector_math.h"
 
 namespace vectable {
@@ -18,6 +19,10 @@ constexpr size_t kRejectionsTold = 20;
 
 Metric MetricOf(const v1::Table& table) {
   return ParseMetric(NameOf(table.metric())).value_or(Metric::kCosine);
+}
+
+Precision PrecisionOf(const v1::Table& table) {
+  return ParsePrecision(NameOf(table.precision())).value_or(Precision::kFp32);
 }
 
 absl::Status Differs(const v1::Table& table, std::string_view what, std::string_view has,
@@ -67,11 +72,12 @@ absl::StatusOr<v1::Table> CreateFor(Client& client, const ImportOptions& options
 class ImportRun {
  public:
   ImportRun(const ImportOptions& options, const ImportHooks& hooks, VectorReader& reader,
-            Metric metric, RowUploader& uploader, ImportSummary& summary)
+            const v1::Table& table, RowUploader& uploader, ImportSummary& summary)
       : options_(options),
         hooks_(hooks),
         reader_(reader),
-        metric_(metric),
+        metric_(MetricOf(table)),
+        codec_(PrecisionOf(table), reader.dimensions()),
         uploader_(uploader),
         summary_(summary) {}
 
@@ -113,8 +119,12 @@ class ImportRun {
   }
 
   // What the server would refuse, seen here because here the line is known.
-  absl::Status CheckRow(const VectorRow& row) const {
-    const absl::Status bad = CheckVector(row.vector, reader_.dimensions(), metric_);
+  absl::Status CheckRow(const VectorRow& row) {
+    codes_.clear();
+    // Only at 16 bits a value can be out of range: the other precisions needn't be tried.
+    const absl::Status bad = BitsPerComponent(codec_.precision()) == 16
+                                 ? EncodeRowVector(codec_, metric_, row.vector, codes_)
+                                 : CheckVector(row.vector, reader_.dimensions(), metric_);
     if (bad.ok()) return bad;
     return Annotate(bad, fmt::format("{}: word {}", reader_.Position(row.line), Quoted(row.word)));
   }
@@ -139,6 +149,8 @@ class ImportRun {
   const ImportHooks& hooks_;
   VectorReader& reader_;
   const Metric metric_;
+  const VectorCodec codec_;
+  std::string codes_;
   RowUploader& uploader_;
   ImportSummary& summary_;
   uint64_t rejected_here_ = 0;
@@ -168,7 +180,7 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
   upload.on_bad = options.skip_bad ? v1::ON_BAD_SKIP : v1::ON_BAD_ERROR;
   upload.stall_timeout = client.options().timeout;
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<RowUploader> uploader, client.Upload(upload));
-  return ImportRun(options, hooks, *reader, MetricOf(*table), *uploader, summary).Run();
+  return ImportRun(options, hooks, *reader, *table, *uploader, summary).Run();
 }
 
 }  // namespace vectable

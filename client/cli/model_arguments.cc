@@ -153,6 +153,10 @@ void CheckModelSource(const ModelArguments& arguments) {
   if (AnyShapeFlag(arguments) && ShapeText(arguments, "--dim").empty()) {
     throw CLI::ValidationError("model", "a shape needs --dim");
   }
+  if (AnyShapeFlag(arguments) && ShapeText(arguments, "--layers").empty() &&
+      ShapeText(arguments, "--cross-layers").empty()) {
+    throw CLI::ValidationError("model", "a shape needs --layers or --cross-layers");
+  }
 }
 
 absl::StatusOr<uint64_t> ParseModelNumber(const std::string& flag, const std::string& text) {

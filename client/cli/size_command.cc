@@ -13,6 +13,7 @@
 #include "client/cli/progress.h"
 #include "client/cli/size_text.h"
 #include "client/proto_names.h"
+#include "common/names.h"
 #include "common/status_util.h"
 #include "sizing/advice.h"
 #include "sizing/footprint.h"
@@ -63,10 +64,9 @@ std::string GoalText(const PrecisionGoal& goal) {
   return text;
 }
 
-std::string AdviceText(const PrecisionGoal& goal, const std::optional<PrecisionOption>& advice) {
-  if (!advice) return fmt::format("No precision meets {}.\n", GoalText(goal));
-  return fmt::format("Take {} for {}: recall@10 {:.4f}, {}.\n", PrecisionName(advice->precision),
-                     GoalText(goal), advice->recall, FormatBytes(advice->bytes));
+std::string AdviceText(const PrecisionGoal& goal, const PrecisionOption& advice) {
+  return fmt::format("Take {} for {}: recall@10 {:.4f}, {}.\n", PrecisionName(advice.precision),
+                     GoalText(goal), advice.recall, FormatBytes(advice.bytes));
 }
 
 Json AdviceJson(const PrecisionGoal& goal, const std::optional<PrecisionOption>& advice) {
@@ -91,6 +91,15 @@ absl::StatusOr<std::vector<v1::Row>> FirstRows(Client& client,
   return rows;
 }
 
+// Says so where advice was asked for and there is none.
+int EndWith(CliContext& context, const SizeArguments& arguments,
+            const std::optional<PrecisionOption>& advice) {
+  if (!arguments.asks_advice() || advice) return kExitOk;
+  context.PrintError(fmt::format("table {}: no precision meets {}", Quoted(arguments.table),
+                                 GoalText(arguments.goal)));
+  return kExitError;
+}
+
 absl::StatusOr<int> Size(CliContext& context, const SizeArguments& arguments) {
   VT_ASSIGN_OR_RETURN(Client* const client, context.Connect());
   VT_ASSIGN_OR_RETURN(const v1::ReportTableResponse report, client->ReportTable(arguments.table));
@@ -100,13 +109,12 @@ absl::StatusOr<int> Size(CliContext& context, const SizeArguments& arguments) {
     VT_ASSIGN_OR_RETURN(costs, Measure(context, *client, arguments));
     if (arguments.asks_advice()) advice = AdviseFrom(*costs, arguments.goal);
   }
-  const int exit = arguments.asks_advice() && !advice ? kExitError : kExitOk;
   if (context.json) {
     Json json = ReportJson(report);
     if (costs) json["precision_costs"] = CostsJson(*costs);
     if (arguments.asks_advice()) json["advice"] = AdviceJson(arguments.goal, advice);
     WriteJson(context.out(), json);
-    return exit;
+    return EndWith(context, arguments, advice);
   }
   VT_ASSIGN_OR_RETURN(const std::vector<v1::Row> rows, FirstRows(*client, report));
   context.out() << SizeTable(report, rows).Render(context.out_color()) << "\n"
@@ -115,8 +123,8 @@ absl::StatusOr<int> Size(CliContext& context, const SizeArguments& arguments) {
   if (costs) {
     context.out() << "\n" << CostsTable(*costs).Render(context.out_color()) << CostsNotes(*costs);
   }
-  if (arguments.asks_advice()) context.out() << "\n" << AdviceText(arguments.goal, advice);
-  return exit;
+  if (advice) context.out() << "\n" << AdviceText(arguments.goal, *advice);
+  return EndWith(context, arguments, advice);
 }
 
 void ReadArguments(SizeArguments& arguments) {

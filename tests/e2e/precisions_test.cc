@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "common/vector_codec.h"
@@ -82,6 +83,17 @@ TEST(PrecisionsTest, WhatAPrecisionCannotHoldIsRefusedByName) {
   EXPECT_THAT(outcome.err, HasSubstr("rounds to zero at fp16"));
   EXPECT_EQ(server.RowCount("half"), 0U);
   EXPECT_EQ(server.RunJson({"put", "half", "fine", "1", "-2"})["inserted"], 1);
+
+  const TempDir directory;
+  const std::string file = directory.path() + "/rows.txt";
+  std::ofstream(file) << "a 1 2\nbig 70000 1\nc 2 3\n";
+  outcome = server.Run({"import", file, "--table", "new", "--precision", "fp16"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("rows.txt:2: word 'big': value 0 of the vector is 70000"));
+  const json skipped = server.RunJson(
+      {"import", file, "--table", "other", "--precision", "fp16", "--on-bad", "skip"});
+  EXPECT_EQ(skipped["inserted"], 2);
+  EXPECT_EQ(skipped["rejected"], 1);
 }
 
 // The ledger against the files, through deletes and a drop.
@@ -158,6 +170,8 @@ TEST(PrecisionsTest, MeasuringSaysWhatEachPrecisionCosts) {
   EXPECT_EQ(server.RunJson({"size", "words", "--budget", "2MB"})["advice"]["precision"], "fp16");
   EXPECT_TRUE(
       server.RunJson({"size", "words", "--budget", "100kB"}, 1)["advice"]["precision"].is_null());
+  EXPECT_THAT(server.Run({"size", "words", "--budget", "100kB"}).err,
+              HasSubstr("table 'words': no precision meets a budget of 100,000 B"));
   const Outcome text = server.Run({"size", "words", "--recall", "0.95"});
   EXPECT_THAT(text.out, HasSubstr("| fp32 *"));
   EXPECT_THAT(text.out, HasSubstr("Take int8 for a recall@10 of 0.95"));
