@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "common/vector_codec.h"
 #include "tests/e2e/server_process.h"
+#include "tests/support/directory_bytes.h"
 
 namespace vectable {
 namespace {
@@ -18,14 +18,6 @@ using ::testing::HasSubstr;
 const std::string kWords = std::string(VECTABLE_SOURCE_DIR) + "/tests/data/glove-10k.100d.txt.gz";
 constexpr uint64_t kRows = 10'000;
 constexpr uint64_t kDimensions = 100;
-
-uint64_t FileBytes(const std::string& directory) {
-  uint64_t bytes = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file()) bytes += entry.file_size();
-  }
-  return bytes;
-}
 
 std::vector<float> VectorOf(ServerProcess& server, const std::string& table,
                             const std::string& word) {
@@ -105,9 +97,9 @@ TEST(PrecisionsTest, TheLedgerAddsUpToTheDataDirectory) {
     uint64_t files = 0;
     // Files are written and removed in the background for a moment.
     for (int i = 0; i < 200; ++i) {
-      const uint64_t before = FileBytes(server.data());
+      const uint64_t before = DirectoryBytes(server.data());
       measured = server.RunJson({"size", table})["measured"];
-      files = FileBytes(server.data());
+      files = DirectoryBytes(server.data());
       if (before == files) break;
     }
     const json disk = measured["database"]["disk"];
