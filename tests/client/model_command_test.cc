@@ -50,7 +50,8 @@ uint64_t SumOfParts(const json& parameters) {
 }
 
 TEST(ModelCommandTest, PresetsAsJson) {
-  for (const json& preset : ModelJson({"presets"})["presets"]) {
+  const json list = ModelJson({"presets"});
+  for (const json& preset : list["presets"]) {
     const json model = ModelJson({"--preset", preset["name"]});
     EXPECT_EQ(model["parameters"]["total"], preset["parameters"]);
     EXPECT_EQ(SumOfParts(model["parameters"]), preset["parameters"]) << preset;
