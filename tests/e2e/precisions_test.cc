@@ -158,13 +158,19 @@ TEST(PrecisionsTest, MeasuringSaysWhatEachPrecisionCosts) {
   EXPECT_GT(last, 0.7);
   EXPECT_LT(last, 0.99);
 
-  EXPECT_EQ(server.RunJson({"size", "words", "--recall", "0.95"})["advice"]["precision"], "int8");
-  EXPECT_EQ(server.RunJson({"size", "words", "--budget", "2MB"})["advice"]["precision"], "fp16");
-  EXPECT_TRUE(
-      server.RunJson({"size", "words", "--budget", "100kB"}, 1)["advice"]["precision"].is_null());
-  EXPECT_THAT(server.Run({"size", "words", "--budget", "100kB"}).err,
+  EXPECT_EQ(server.RunJson(
+                {"size", "words", "--queries", "200", "--recall", "0.95"})["advice"]["precision"],
+            "int8");
+  EXPECT_EQ(server.RunJson(
+                {"size", "words", "--queries", "200", "--budget", "2MB"})["advice"]["precision"],
+            "fp16");
+  EXPECT_TRUE(server
+                  .RunJson({"size", "words", "--queries", "200", "--budget", "100kB"},
+                           1)["advice"]["precision"]
+                  .is_null());
+  EXPECT_THAT(server.Run({"size", "words", "--queries", "200", "--budget", "100kB"}).err,
               HasSubstr("table 'words': no precision meets a budget of 100,000 B"));
-  const Outcome text = server.Run({"size", "words", "--recall", "0.95"});
+  const Outcome text = server.Run({"size", "words", "--queries", "200", "--recall", "0.95"});
   EXPECT_THAT(text.out, HasSubstr("| fp32 *"));
   EXPECT_THAT(text.out, HasSubstr("Take int8 for a recall@10 of 0.95"));
 }
