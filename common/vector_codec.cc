@@ -1,12 +1,10 @@
 #include "common/vector_codec.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/bytes.h"

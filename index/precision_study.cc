@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kDeepest = 100;            // of the recalls
 constexpr size_t kKept = kDeepest + 1 + 8;  // the query's own row, and near ties of float sums
 constexpr size_t kChangedWords = 5;
-constexpr size_t kSliceQueries = 256;
+constexpr size_t kRankValues = 16'384;   // of the queries that are ranked in a step
 constexpr size_t kQueriesOneByOne = 16;  // below FAISS's threshold of 20
 constexpr int kSafeExponent = 40;        // of norms that need no scaling
 
@@ -34,6 +34,7 @@ PrecisionStudy::PrecisionStudy(std::shared_ptr<const IndexSnapshot> snapshot, si
     : snapshot_(std::move(snapshot)),
       codec_(snapshot_->codec()),
       blocks_(snapshot_->Blocks()),
+      rank_queries_(std::clamp<size_t>(kRankValues / codec_.dimensions(), 1, kSliceQueries)),
       row_(codec_.dimensions()) {
   ChooseQueries(std::min(queries, std::max<size_t>(kMaxStudyValues / codec_.dimensions(), 1)));
   ChooseScale();
@@ -47,13 +48,13 @@ PrecisionStudy::PrecisionStudy(std::shared_ptr<const IndexSnapshot> snapshot, si
 
 PrecisionStudy::~PrecisionStudy() = default;
 
-size_t PrecisionStudy::slices() const {
-  return std::max<size_t>((sample_.size() + kSliceQueries - 1) / kSliceQueries, 1);
+size_t PrecisionStudy::Slices(size_t at_once) const {
+  return std::max<size_t>((sample_.size() + at_once - 1) / at_once, 1);
 }
 
-PrecisionStudy::Slice PrecisionStudy::SliceOf(size_t step) const {
-  const size_t begin = step % slices() * kSliceQueries;
-  return {begin, std::min(begin + kSliceQueries, sample_.size())};
+PrecisionStudy::Slice PrecisionStudy::SliceOf(size_t step, size_t at_once) const {
+  const size_t begin = step % Slices(at_once) * at_once;
+  return {begin, std::min(begin + at_once, sample_.size())};
 }
 
 // Sums of squares of all that a backend gets stay within float's range.
@@ -135,13 +136,15 @@ void PrecisionStudy::PrepareQueries(Contender& contender) {
 // Block by block, in each one precision after another, and of each some queries after others; then
 // precision by precision.
 absl::Status PrecisionStudy::Step() {
-  const size_t per_block = contenders_.size() * slices();
-  const size_t block = steps_done_ / per_block;
-  Contender& contender = contenders_[steps_done_ % per_block / slices()];
-  const Slice slice = SliceOf(steps_done_);
-  if (block < blocks_.size()) {
-    VT_RETURN_IF_ERROR(LookThrough(contender, block, slice));
+  const size_t slices = Slices(kSliceQueries);
+  const size_t per_block = contenders_.size() * slices;
+  if (const size_t block = steps_done_ / per_block; block < blocks_.size()) {
+    VT_RETURN_IF_ERROR(LookThrough(contenders_[steps_done_ % per_block / slices], block,
+                                   SliceOf(steps_done_, kSliceQueries)));
   } else {
+    const size_t ranked = steps_done_ - blocks_.size() * per_block;
+    Contender& contender = contenders_[ranked / Slices(rank_queries_)];
+    const Slice slice = SliceOf(ranked, rank_queries_);
     Rank(contender, slice);
     if (slice.end == sample_.size()) Compare(contender);
   }

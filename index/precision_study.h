@@ -55,12 +55,14 @@ class PrecisionStudy {
   ~PrecisionStudy();
 
   bool done() const { return steps_done_ == steps(); }
-  // Does a part of the work, about a tenth of a second at most; not when done.
+  // Does a part of the work, bounded whatever the table's width; not when done.
   absl::Status Step();
 
   // How much of the work is done, in steps.
   size_t steps_done() const { return steps_done_; }
-  size_t steps() const { return contenders_.size() * (blocks_.size() + 1) * slices(); }
+  size_t steps() const {
+    return contenders_.size() * (blocks_.size() * Slices(kSliceQueries) + Slices(rank_queries_));
+  }
 
   uint64_t rows() const { return snapshot_->live_rows(); }
   size_t queries() const { return sample_.size(); }
@@ -99,10 +101,13 @@ class PrecisionStudy {
     size_t end = 0;
   };
 
+  static constexpr size_t kSliceQueries = 256;  // that look through a block in a step
+
   void ChooseQueries(size_t count);
   void ChooseScale();
-  size_t slices() const;
-  Slice SliceOf(size_t step) const;
+  // Into how many slices of `at_once` queries the sample falls, at least 1; and the one of a step.
+  size_t Slices(size_t at_once) const;
+  Slice SliceOf(size_t step, size_t at_once) const;
   void PrepareQueries(Contender& contender);
   absl::Status LookThrough(Contender& contender, size_t block, Slice slice);
   // Fills `search_rows_` and `search_offsets_` with the block's live rows at the contender's
@@ -121,6 +126,7 @@ class PrecisionStudy {
   const std::shared_ptr<const IndexSnapshot> snapshot_;
   const VectorCodec codec_;  // the table's
   const std::vector<IndexBlock> blocks_;
+  const size_t rank_queries_;  // that are ranked in a step: fewer of wide vectors
   std::vector<Place> sample_;
   float scale_ = 1;                    // a power of two, of all vectors under dot and euclidean
   std::vector<Contender> contenders_;  // the baseline first

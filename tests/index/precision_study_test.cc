@@ -235,7 +235,11 @@ TEST_F(PrecisionSampleTest, WideTablesGetFewerQueries) {
     index.Put(row_id, absl::StrCat("w", row_id),
               Vector(kMaxDimensions, 1.0F + static_cast<float>(row_id)));
   }
-  EXPECT_EQ(PrecisionStudy(index.Publish(), 10'000).queries(), kMaxStudyValues / kMaxDimensions);
+  PrecisionStudy study(index.Publish(), 10'000);
+  const size_t queries = kMaxStudyValues / kMaxDimensions;
+  EXPECT_EQ(study.queries(), queries);
+  const size_t blocks = (70 + 15) / 16;              // of 16 rows
+  EXPECT_EQ(study.steps(), 5 * (blocks + queries));  // one query is ranked at a time
 }
 
 TEST_F(PrecisionSampleTest, OneRowAndNoneHaveNothingToCompare) {
