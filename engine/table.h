@@ -137,6 +137,7 @@ class Table : public std::enable_shared_from_this<Table> {
   absl::Status CheckMutation(const Mutation& mutation) const;
 
   // Loading.
+  bool RetiredBetweenCommits();
   absl::Status TryLoadIndex(const std::atomic<bool>& stop);
   absl::StatusOr<uint64_t> LoadRows(TableIndex& index, const std::atomic<bool>& stop);
   // Takes in log entries after `sequence`, at most `rounds` reads of them; the sequence then

@@ -26,9 +26,16 @@ void Table::LoadIndex(const std::atomic<bool>& stop) {
   } catch (const std::exception& error) {
     status = absl::ResourceExhaustedError(absl::StrCat("loading the index: ", error.what()));
   }
-  if (status.ok() || stop || writer_.retired()) return;
+  if (status.ok() || stop || RetiredBetweenCommits()) return;
   index_.Fail(status);
   parts_.events.Report(EventSink::Level::kError, Annotate(status, Label()).ToString());
+}
+
+bool Table::RetiredBetweenCommits() {
+  // A drop takes the rows away before it retires the writer; its turn must be over.
+  bool retired = false;
+  writer_.RunExclusive([&](TableRecord& /*record*/) { retired = writer_.retired(); });
+  return retired;
 }
 
 absl::Status Table::TryLoadIndex(const std::atomic<bool>& stop) {

@@ -15,7 +15,10 @@ class FaultyStore final : public Store {
   struct Faults {
     std::atomic<bool> fail_writes{false};
     std::atomic<bool> fail_gets{false};
-    std::function<void()> before_each_row;  // of ScanRows; set before the store is used
+    // Of ScanRows, and when a table's rows are gone; set before the store is used.
+    std::function<void()> before_each_row;
+    std::function<void()> after_drop;
+    std::atomic<int> log_reads{0};  // that have ended
   };
 
   FaultyStore(std::unique_ptr<Store> store, Faults& faults)
@@ -32,7 +35,9 @@ class FaultyStore final : public Store {
   }
   absl::Status DropTable(uint32_t table_id) override {
     if (faults_.fail_writes) return Failure();
-    return store_->DropTable(table_id);
+    const absl::Status status = store_->DropTable(table_id);
+    if (faults_.after_drop) faults_.after_drop();
+    return status;
   }
   absl::Status Write(const TableRecord& after, std::span<const Commit> commits,
                      uint64_t trim) override {
@@ -70,7 +75,9 @@ class FaultyStore final : public Store {
   }
   absl::StatusOr<std::vector<LogEntry>> ReadLog(uint32_t table_id, uint64_t after,
                                                 size_t max) const override {
-    return store_->ReadLog(table_id, after, max);
+    auto entries = store_->ReadLog(table_id, after, max);
+    ++faults_.log_reads;
+    return entries;
   }
   absl::StatusOr<StoreUsage> Usage() const override { return store_->Usage(); }
   absl::Status Compact(uint32_t table_id) override { return store_->Compact(table_id); }
