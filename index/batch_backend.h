@@ -12,7 +12,7 @@
 namespace vectable {
 
 // A block of rows to look through, n x dimensions, row-major.
-struct RowBlock {
+struct FloatRows {
   const float* rows = nullptr;
   size_t count = 0;
 };
@@ -39,8 +39,9 @@ class BatchBackend {
   // of `block` whose bit in `allowed` is set (bit i of word i / 64; empty: all). Fills `out`;
   // INTERNAL when the library below fails.
   virtual absl::Status Propose(Metric metric, const float* queries, size_t query_count,
-                               size_t dimensions, RowBlock block, std::span<const uint64_t> allowed,
-                               size_t k, Proposals& out) const = 0;
+                               size_t dimensions, FloatRows block,
+                               std::span<const uint64_t> allowed, size_t k,
+                               Proposals& out) const = 0;
 };
 
 }  // namespace vectable

@@ -2,230 +2,171 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
+#include "common/status_util.h"
 #include "common/vector_math.h"
 
 namespace vectable {
 namespace {
 
-// Candidates beyond k: enough that near ties rarely leave a block open.
-constexpr size_t kSpare = 8;
-// Up to this many filtered rows are asked for on top and dropped; more of them go to the backend as
-// a bitmap.
-constexpr size_t kFewFiltered = 32;
-// Above these norms float sums could overflow (under euclidean, of squared differences).
+// Rows that are looked through at a time: their codes, and their products with a batch of queries,
+// stay in the cache; fewer when they are wide.
+constexpr size_t kStepBytes = size_t{32} << 10;
+constexpr size_t kMinStepRows = 16;
+constexpr size_t kMaxStepRows = 256;
+// Between looks at whether to go on: products of codes.
+constexpr size_t kProductsPerLook = size_t{1} << 28;
+// Possible hits of a query that are kept unscored at most.
+constexpr size_t kMostPossible = 16'384;
+// Above these norms float sums could overflow (under euclidean, of squares).
 constexpr double kMaxDotNorm = 1e37;
 constexpr double kMaxEuclideanNorm = 4e18;
 
-// Whether `a` comes before `b` in an answer.
-bool Better(const IndexHit& a, const IndexHit& b) {
-  return a.score != b.score ? a.score > b.score : a.row.row_id < b.row.row_id;
-}
-
 }  // namespace
 
-bool TopHits::Admits(double score, uint64_t row_id) const {
-  if (!full()) return true;
-  const IndexHit& worst = hits_.front();
-  return score != worst.score ? score > worst.score : row_id < worst.row.row_id;
-}
-
-void TopHits::Add(const IndexHit& hit) {
-  if (full()) {
-    std::pop_heap(hits_.begin(), hits_.end(), Better);
-    hits_.back() = hit;
-  } else {
-    hits_.push_back(hit);
-  }
-  std::push_heap(hits_.begin(), hits_.end(), Better);
-}
-
-std::vector<IndexHit> TopHits::Take() {
-  std::sort_heap(hits_.begin(), hits_.end(), Better);
-  return std::move(hits_);
-}
-
-ExactSearch::QueryState::QueryState(const IndexQuery& asked, size_t k)
+ExactSearch::QueryState::QueryState(Metric metric, const IndexQuery& asked,
+                                    const IndexSearchOptions& options, uint64_t version)
     : vector(asked.vector),
       squared_norm(SquaredNormInDouble(asked.vector)),
-      norm(std::sqrt(squared_norm)),
-      excluded(asked.excluded_row_ids.begin(), asked.excluded_row_ids.end()),
-      top(k) {}
+      coded(metric, asked.vector),
+      filter(asked, options, version),
+      top(options.k),
+      k(options.k) {}
 
-ExactSearch::ExactSearch(Metric metric, size_t dimensions, const BatchBackend& backend,
-                         uint64_t version, std::span<const IndexQuery> queries,
+float ExactSearch::QueryState::threshold() const {
+  return least.size() < k ? -std::numeric_limits<float>::infinity() : least.front();
+}
+
+ExactSearch::ExactSearch(Metric metric, uint64_t version, std::span<const IndexQuery> queries,
                          const IndexSearchOptions& options)
-    : metric_(metric),
-      dimensions_(dimensions),
-      backend_(backend),
-      version_(version),
-      options_(options) {
+    : metric_(metric), options_(options) {
   states_.reserve(queries.size());
-  search_queries_.reserve(queries.size() * dimensions);
   for (const IndexQuery& query : queries) {
-    const QueryState& state = states_.emplace_back(query, options.k);
-    most_excluded_ = std::max(most_excluded_, state.excluded.size());
-    // The length of a query doesn't change the order under cosine and dot; unit length keeps sums
-    // in range.
-    const double divisor = metric == Metric::kEuclidean || state.norm == 0 ? 1.0 : state.norm;
-    for (const float value : query.vector) {
-      search_queries_.push_back(static_cast<float>(value / divisor));
-    }
+    const QueryState& state = states_.emplace_back(metric, query, options, version);
+    tile_.insert(tile_.end(), state.coded.codes.begin(), state.coded.codes.end());
   }
 }
 
-ExactSearch::Block ExactSearch::Filter(const Chunk& chunk, size_t rows) const {
-  Block block{&chunk, rows, rows, {}};
-  const bool cut = options_.first_n && chunk.max_row_id() >= *options_.first_n;
-  if (cut && chunk.min_row_id() >= *options_.first_n) {
-    block.allowed_rows = 0;
-    return block;
-  }
-  if (!cut && !chunk.has_dead()) return block;
-  block.allowed.assign((rows + 63) / 64, 0);
-  block.allowed_rows = 0;
-  for (size_t offset = 0; offset < rows; ++offset) {
-    if (!chunk.IsLive(offset, version_)) continue;
-    if (cut && chunk.row_id(offset) >= *options_.first_n) continue;
-    block.allowed[offset / 64] |= uint64_t{1} << (offset % 64);
-    ++block.allowed_rows;
-  }
-  if (block.allowed_rows == rows) block.allowed.clear();
-  return block;
-}
-
-bool ExactSearch::NeedsDouble(const Chunk& chunk) const {
+bool ExactSearch::NeedsDouble(const RowBlock& block) const {
   if (metric_ == Metric::kCosine) return false;
   const double limit = metric_ == Metric::kDot ? kMaxDotNorm : kMaxEuclideanNorm;
-  if (chunk.max_search_norm() > limit) return true;
+  if (block.max_norm() > limit) return true;
   return metric_ == Metric::kEuclidean &&
-         std::any_of(states_.begin(), states_.end(),
-                     [&](const QueryState& state) { return state.norm > limit; });
+         std::any_of(states_.begin(), states_.end(), [&](const QueryState& state) {
+           return std::sqrt(state.squared_norm) > limit;
+         });
 }
 
-absl::Status ExactSearch::AddBlock(const Chunk& chunk, size_t rows) {
-  if (options_.keep_going) {
-    if (absl::Status status = options_.keep_going(); !status.ok()) return status;
+absl::Status ExactSearch::AddBlock(const RowBlock& block) {
+  blocks_.push_back(block);
+  const bool in_double = NeedsDouble(block);
+  const size_t row_bytes = block.columns().search.stride;
+  const size_t step = std::clamp(kStepBytes / row_bytes, kMinStepRows, kMaxStepRows);
+  const size_t look =
+      std::max(kProductsPerLook / (row_bytes * std::max<size_t>(states_.size(), 1)), step);
+  size_t next_look = 0;
+  for (size_t begin = 0; begin < block.rows(); begin += step) {
+    if (begin >= next_look) {
+      next_look += look;
+      if (options_.keep_going) VT_RETURN_IF_ERROR(options_.keep_going());
+      if (in_double) break;
+    }
+    LookThrough(block, begin, std::min(step, block.rows() - begin));
   }
-  const Block block = Filter(chunk, rows);
-  allowed_rows_ += block.allowed_rows;
-  if (block.allowed_rows == 0) return absl::OkStatus();
-  const size_t k = options_.k + most_excluded_ + kSpare;
-  // A backend's selection gains nothing where most rows would be selected.
-  if (k * 4 >= block.allowed_rows || NeedsDouble(chunk)) {
+  if (in_double) {
     for (QueryState& state : states_) ScanInDouble(state, block);
-    return absl::OkStatus();
   }
-  return ProposeIn(block, k);
-}
-
-absl::Status ExactSearch::ProposeIn(const Block& block, size_t k) {
-  const size_t filtered = block.rows - block.allowed_rows;
-  const bool few = filtered <= kFewFiltered;
-  const size_t asked = few ? k + filtered : k;
-  if (absl::Status status = backend_.Propose(
-          metric_, search_queries_.data(), states_.size(), dimensions_,
-          RowBlock{block.chunk->SearchVectors(block.rows, block_scratch_), block.rows},
-          few ? std::span<const uint64_t>() : std::span<const uint64_t>(block.allowed), asked,
-          proposals_);
-      !status.ok()) {
-    return status;
-  }
-  for (size_t q = 0; q < states_.size(); ++q) TakeProposals(states_[q], block, q, asked);
   return absl::OkStatus();
 }
 
-void ExactSearch::TakeProposals(QueryState& state, const Block& block, size_t q, size_t k) {
-  const Chunk& chunk = *block.chunk;
-  const int64_t* offsets = proposals_.offsets.data() + q * k;
-  const float* scores = proposals_.scores.data() + q * k;
-  const size_t count = proposals_.counts[q];
-  for (size_t i = 0; i < count; ++i) {
-    const double bound = UpperBound(state, chunk, scores[i]);
-    // Proposals come best first: all that follow are ruled out as this one is.
-    if (state.top.full() && bound < state.top.worst_score()) return;
-    const auto offset = static_cast<size_t>(offsets[i]);
-    if (block.Allows(offset)) Consider(state, chunk, offset);
+void ExactSearch::LookThrough(const RowBlock& block, size_t begin, size_t count) {
+  const RowColumns& all = block.columns();
+  CodeRows rows = all.search;
+  rows.codes = rows.row(begin);
+  dots_.resize(states_.size() * count);
+  DotCodesTile(tile_.data(), states_.size(), rows, count, dots_.data());
+  scales_.resize(count);
+  for (size_t i = 0; i < count; ++i) scales_[i] = all.scale(begin + i);
+  CodeColumns columns;
+  columns.scales = scales_.data();
+  columns.errors = all.errors == nullptr ? nullptr : all.errors + begin;
+  columns.norms = all.norms == nullptr ? nullptr : all.norms + begin;
+  columns.euclidean = metric_ == Metric::kEuclidean;
+  places_.resize(kMaxStepRows + 16);
+  for (size_t q = 0; q < states_.size(); ++q) {
+    const int32_t* const dots = dots_.data() + q * count;
+    const size_t chosen = SelectPossible(dots, columns, states_[q].coded.bounds, count,
+                                         states_[q].threshold(), places_.data());
+    if (chosen > 0) TakePossible(states_[q], block, begin, chosen, dots);
   }
-  const double bound = count == 0 ? std::numeric_limits<double>::infinity()
-                                  : UpperBound(state, chunk, scores[count - 1]);
-  if (state.top.full() && bound < state.top.worst_score()) return;
-  state.open.push_back({&chunk, block.rows, bound});
 }
 
-double ExactSearch::UpperBound(const QueryState& state, const Chunk& chunk, double proposed) const {
-  // A float sum of d products is off by at most d/(1 - du) u times the sum of their sizes, u =
-  // 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); converting the
-  // query adds u, and a row up to 3u. Products below float's range may vanish. The factor 2 covers
-  // higher terms and the order of evaluation.
-  const double d = static_cast<double>(dimensions_);
-  const double unit = 2 * (d + 8) * 0x1p-24;
-  const double vanished = d * 0x1p-125;
-  const double norm = chunk.max_search_norm();
-  switch (metric_) {
-    case Metric::kCosine:
-      return proposed + unit + vanished;
-    case Metric::kDot: {
-      const double bound = proposed + unit * norm + vanished;
-      return bound * state.norm + std::abs(bound * state.norm) * 0x1p-40;
-    }
-    case Metric::kEuclidean: {
-      // Covers both the sum of squared differences and |q|^2 - 2qx + |x|^2.
-      const double span = state.norm + norm;
-      const double squared = -proposed - 4 * unit * span * span - vanished;
-      return squared <= 0 ? 0.0 : -std::sqrt(squared) * (1 - 0x1p-40);
+void ExactSearch::TakePossible(QueryState& state, const RowBlock& block, size_t begin,
+                               size_t chosen, const int32_t* dots) {
+  const RowColumns& columns = block.columns();
+  const CodeBounds& bounds = state.coded.bounds;
+  for (size_t i = 0; i < chosen; ++i) {
+    const size_t offset = begin + places_[i];
+    const float norm = columns.norm(offset);
+    const float half_square = metric_ == Metric::kEuclidean ? 0.5F * norm * norm : 0.0F;
+    const float score =
+        bounds.factor * columns.scale(offset) * static_cast<float>(dots[places_[i]]) - half_square;
+    float bound = bounds.e_weight * columns.error(offset) + bounds.constant +
+                  bounds.square_weight * half_square;
+    if (columns.norms != nullptr) bound += bounds.n_weight * norm;
+    if (score + bound < state.threshold()) continue;
+    if (!state.filter.Allows(block, offset)) continue;
+    state.possible.push_back(
+        {score + bound, static_cast<uint32_t>(blocks_.size() - 1), static_cast<uint32_t>(offset)});
+    const float least = score - bound;
+    if (state.least.size() < state.k) {
+      state.least.push_back(least);
+      std::push_heap(state.least.begin(), state.least.end(), std::greater<>());
+    } else if (least > state.least.front()) {
+      std::pop_heap(state.least.begin(), state.least.end(), std::greater<>());
+      state.least.back() = least;
+      std::push_heap(state.least.begin(), state.least.end(), std::greater<>());
     }
   }
-  return std::numeric_limits<double>::infinity();
+  if (state.possible.size() >= std::max(state.prune_at, kMostPossible / 4)) Prune(state);
 }
 
-void ExactSearch::Consider(QueryState& state, const Chunk& chunk, size_t offset) {
-  const IndexedRow row{chunk.row_id(offset), chunk.word(offset), chunk.codes(offset),
-                       chunk.squared_norm(offset)};
+void ExactSearch::Prune(QueryState& state) {
+  const float threshold = state.threshold();
+  std::erase_if(state.possible, [&](const Possible& row) { return row.most < threshold; });
+  if (state.possible.size() > std::max(kMostPossible, 2 * state.k)) ScorePossible(state);
+  state.prune_at = 2 * state.possible.size();
+}
+
+void ExactSearch::ScorePossible(QueryState& state) {
+  for (const Possible& row : state.possible) Consider(state, blocks_[row.block], row.offset);
+  state.possible.clear();
+}
+
+void ExactSearch::Consider(QueryState& state, const RowBlock& block, size_t offset) {
   const double score = Score(metric_, state.vector, state.squared_norm,
-                             chunk.Vector(offset, row_scratch_), row.squared_norm);
-  if (!state.top.Admits(score, row.row_id)) return;
-  if (!state.excluded.empty() && state.excluded.contains(row.row_id)) return;
-  state.top.Add({row, score});
+                             block.Vector(offset, row_scratch_), block.squared_norm(offset));
+  if (!state.top.Admits(score, block.row_id(offset))) return;
+  state.top.Add({block.row(offset), score});
 }
 
-void ExactSearch::ScanInDouble(QueryState& state, const Block& block) {
-  for (size_t offset = 0; offset < block.rows; ++offset) {
-    if (block.Allows(offset)) Consider(state, *block.chunk, offset);
+void ExactSearch::ScanInDouble(QueryState& state, const RowBlock& block) {
+  for (size_t offset = 0; offset < block.rows(); ++offset) {
+    if (state.filter.Allows(block, offset)) Consider(state, block, offset);
   }
-}
-
-absl::Status ExactSearch::Settle(QueryState& state) {
-  for (const Open& open : state.open) {
-    if (state.top.full() && open.bound < state.top.worst_score()) continue;
-    if (options_.keep_going) {
-      if (absl::Status status = options_.keep_going(); !status.ok()) return status;
-    }
-    // Rows already among the hits must not come in twice.
-    absl::flat_hash_set<uint64_t> excluded = state.excluded;
-    for (const IndexHit& hit : state.top.hits()) excluded.insert(hit.row.row_id);
-    excluded.swap(state.excluded);
-    ScanInDouble(state, Filter(*open.chunk, open.rows));
-    excluded.swap(state.excluded);
-  }
-  return absl::OkStatus();
-}
-
-uint64_t ExactSearch::RowsSearched(const QueryState& state) const {
-  const uint64_t end = options_.first_n.value_or(std::numeric_limits<uint64_t>::max());
-  const auto filtered = std::count_if(state.excluded.begin(), state.excluded.end(),
-                                      [end](uint64_t row_id) { return row_id < end; });
-  return allowed_rows_ - static_cast<uint64_t>(filtered);
 }
 
 absl::StatusOr<std::vector<IndexResult>> ExactSearch::Finish() {
   std::vector<IndexResult> results(states_.size());
   for (size_t q = 0; q < states_.size(); ++q) {
-    if (absl::Status status = Settle(states_[q]); !status.ok()) return status;
-    results[q].hits = states_[q].top.Take();
-    results[q].rows_searched = RowsSearched(states_[q]);
+    QueryState& state = states_[q];
+    if (options_.keep_going) VT_RETURN_IF_ERROR(options_.keep_going());
+    Prune(state);
+    ScorePossible(state);
+    results[q].hits = state.top.Take();
   }
   return results;
 }

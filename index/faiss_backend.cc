@@ -26,7 +26,7 @@ class FaissBackend final : public BatchBackend {
   std::string_view device() const override { return "cpu"; }
 
   absl::Status Propose(Metric metric, const float* queries, size_t query_count, size_t dimensions,
-                       RowBlock block, std::span<const uint64_t> allowed, size_t k,
+                       FloatRows block, std::span<const uint64_t> allowed, size_t k,
                        Proposals& out) const override {
     out.k = k;
     out.offsets.resize(query_count * k);

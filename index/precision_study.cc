@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/status_util.h"
 #include "common/vector_math.h"
-#include "index/chunk.h"
+#include "index/row_block.h"
 #include "index/row_hash.h"
 
 namespace vectable {
@@ -61,9 +61,7 @@ PrecisionStudy::Slice PrecisionStudy::SliceOf(size_t step, size_t at_once) const
 void PrecisionStudy::ChooseScale() {
   if (snapshot_->metric() == Metric::kCosine) return;
   double largest = 0;
-  for (const IndexBlock& block : blocks_) {
-    largest = std::max(largest, block.chunk->max_search_norm());
-  }
+  for (const RowBlock& block : blocks_) largest = std::max(largest, block.max_norm());
   if (largest == 0) return;
   const int exponent = std::ilogb(largest);
   if (std::abs(exponent) > kSafeExponent) scale_ = std::ldexp(1.0F, -exponent);
@@ -77,10 +75,10 @@ void PrecisionStudy::ChooseQueries(size_t count) {
   };
   std::vector<Hashed> least;  // a heap, the greatest in front
   for (uint32_t block = 0; block < blocks_.size() && count > 0; ++block) {
-    const Chunk& chunk = *blocks_[block].chunk;
-    for (uint32_t offset = 0; offset < blocks_[block].rows; ++offset) {
-      if (!chunk.IsLive(offset, snapshot_->version())) continue;
-      const uint64_t hash = HashRowId(chunk.row_id(offset));
+    const RowBlock& rows = blocks_[block];
+    for (uint32_t offset = 0; offset < rows.rows(); ++offset) {
+      if (!rows.IsLive(offset, snapshot_->version())) continue;
+      const uint64_t hash = HashRowId(rows.row_id(offset));
       if (least.size() == count) {
         if (hash >= least.front().hash) continue;
         std::pop_heap(least.begin(), least.end());
@@ -95,7 +93,7 @@ void PrecisionStudy::ChooseQueries(size_t count) {
 }
 
 bool PrecisionStudy::Recode(const VectorCodec& codec, Place place, std::span<float> out) {
-  const std::span<const float> vector = blocks_[place.block].chunk->Vector(place.offset, row_);
+  const std::span<const float> vector = blocks_[place.block].Vector(place.offset, row_);
   if (codec.precision() == codec_.precision()) {
     std::copy(vector.begin(), vector.end(), out.begin());
     return true;
@@ -165,19 +163,19 @@ absl::Status PrecisionStudy::LookThrough(Contender& contender, size_t block, Sli
     VT_RETURN_IF_ERROR(snapshot_->backend().Propose(
         snapshot_->metric(), contender.search.data() + part.begin * codec_.dimensions(),
         part.end - part.begin, codec_.dimensions(),
-        RowBlock{search_rows_.data(), search_offsets_.size()}, {}, kKept, proposals));
+        FloatRows{search_rows_.data(), search_offsets_.size()}, {}, kKept, proposals));
     TakeProposals(contender, block, part, proposals);
   }
   return absl::OkStatus();
 }
 
 void PrecisionStudy::CodeBlock(Contender& contender, size_t block) {
-  const auto [chunk, rows] = blocks_[block];
+  const RowBlock& rows = blocks_[block];
   const size_t dimensions = codec_.dimensions();
-  search_rows_.resize(rows * dimensions);
+  search_rows_.resize(rows.rows() * dimensions);
   search_offsets_.clear();
-  for (uint32_t offset = 0; offset < rows; ++offset) {
-    if (!chunk->IsLive(offset, snapshot_->version())) continue;
+  for (uint32_t offset = 0; offset < rows.rows(); ++offset) {
+    if (!rows.IsLive(offset, snapshot_->version())) continue;
     const std::span<float> row(search_rows_.data() + search_offsets_.size() * dimensions,
                                dimensions);
     const Place place{static_cast<uint32_t>(block), offset};
@@ -192,11 +190,11 @@ void PrecisionStudy::CodeBlock(Contender& contender, size_t block) {
 }
 
 void PrecisionStudy::AddError(Contender& contender, Place place, std::span<const float> coded) {
-  const Chunk& chunk = *blocks_[place.block].chunk;
-  const double true_norm = chunk.squared_norm(place.offset);
+  const RowBlock& rows = blocks_[place.block];
+  const double true_norm = rows.squared_norm(place.offset);
   if (true_norm == 0) return;
   const double coded_norm = SquaredNormInDouble(coded);
-  const std::span<const float> exact = chunk.Vector(place.offset, row_);
+  const std::span<const float> exact = rows.Vector(place.offset, row_);
   const double error =
       coded_norm == 0 ? 1 : 1 - CosineFromSums(DotInDouble(exact, coded), true_norm, coded_norm);
   ++contender.error_rows;
@@ -233,10 +231,10 @@ void PrecisionStudy::Rank(Contender& contender, Slice slice) {
     if (contender.query_refused[q]) continue;
     Recode(contender.codec, sample_[q], query);
     const double squared_norm = SquaredNormInDouble(query);
-    const uint64_t self = blocks_[sample_[q].block].chunk->row_id(sample_[q].offset);
+    const uint64_t self = blocks_[sample_[q].block].row_id(sample_[q].offset);
     std::vector<std::pair<double, uint64_t>> scored;
     for (const Candidate& candidate : contender.best[q]) {
-      const uint64_t row_id = blocks_[candidate.place.block].chunk->row_id(candidate.place.offset);
+      const uint64_t row_id = blocks_[candidate.place.block].row_id(candidate.place.offset);
       if (row_id == self) continue;
       Recode(contender.codec, candidate.place, row);
       scored.emplace_back(
@@ -285,8 +283,8 @@ void PrecisionStudy::Compare(Contender& contender) {
   changed.resize(std::min(changed.size(), kChangedWords));
   for (const Changed& one : changed) {
     const Place place = sample_[one.query];
-    figures.most_changed.push_back({std::string(blocks_[place.block].chunk->word(place.offset)),
-                                    static_cast<uint32_t>(one.kept)});
+    figures.most_changed.push_back(
+        {std::string(blocks_[place.block].word(place.offset)), static_cast<uint32_t>(one.kept)});
   }
 }
 

@@ -125,7 +125,7 @@ class PrecisionStudy {
 
   const std::shared_ptr<const IndexSnapshot> snapshot_;
   const VectorCodec codec_;  // the table's
-  const std::vector<IndexBlock> blocks_;
+  const std::vector<RowBlock> blocks_;
   const size_t rank_queries_;  // that are ranked in a step: fewer of wide vectors
   std::vector<Place> sample_;
   float scale_ = 1;                    // a power of two, of all vectors under dot and euclidean

@@ -1,81 +1,81 @@
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "common/metric.h"
 #include "common/vector_codec.h"
-#include "index/chunk.h"
 #include "index/index_memory.h"
-#include "index/slot_map.h"
+#include "index/row_block.h"
+#include "index/search_codes.h"
 
 namespace vectable {
 
-// A run of row versions in the order they came, in chunks that never move, with the maps to find
-// them. Slot s is row s % chunk_rows() of chunk s / chunk_rows(). A row replaced or erased stays as
-// a dead slot.
-//
-// One writer appends and marks; readers use a slot count and a version that were published to them,
-// so that each sees the segment as of its own moment. Nothing is ever locked.
+// A run of row versions, numbered by slot, with the maps to find them. A row replaced or erased
+// stays as a dead slot. Readers use a slot count and a version that were published to them, so that
+// each sees the segment as of its own moment. Nothing is ever locked.
 class Segment {
  public:
-  Segment(Metric metric, VectorCodec codec);
+  virtual ~Segment() = default;
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  // Writer's part.
+  Metric metric() const { return coder_.metric(); }
+  const VectorCodec& codec() const { return codec_; }
+  const SearchCoder& coder() const { return coder_; }
 
-  bool full() const { return slots_ == capacity_; }
-  size_t slots() const { return slots_; }
-  size_t dead_slots() const { return dead_slots_; }
-  // Adds a row version; the segment is not full. Throws std::bad_alloc and then has changed nothing
-  // that a reader could see.
-  void Append(uint64_t row_id, std::string_view word, std::string_view codes);
-  // The slot is dead in `version` and later.
-  void MarkDead(size_t slot, uint64_t version);
-  // The live slot of a row id, or kNoSlot.
-  uint32_t FindLiveRowId(uint64_t row_id) const {
-    return FindRowId(row_id, slots_, kNeverDead - 1);
+  // Rows of each block but the last.
+  size_t block_rows() const { return block_rows_; }
+  // Block `i` of the first `slots` slots.
+  RowBlock Block(size_t i, size_t slots) const {
+    const size_t first = i * block_rows_;
+    return {*this, codec_, first, std::min(block_rows_, slots - first), Columns(first)};
+  }
+  size_t BlockCount(size_t slots) const { return (slots + block_rows_ - 1) / block_rows_; }
+
+  bool IsLive(size_t slot, uint64_t version) const {
+    const uint64_t dead_at = Columns(slot).dead_at->load(std::memory_order_acquire);
+    return dead_at == 0 || dead_at > version;
+  }
+  IndexedRow Row(size_t slot) const {
+    const RowColumns at = Columns(slot);
+    return {*at.row_ids, Word(slot), at.codes, *at.squared_norms};
   }
 
-  // Readers' part: `slots` and `version` as published.
-
+  // The columns from a slot on, as far as its block goes.
+  virtual RowColumns Columns(size_t slot) const = 0;
+  virtual std::string_view Word(size_t slot) const = 0;
   // The slot that holds the word, or row id, in that version; or kNoSlot.
-  uint32_t FindWord(std::string_view word, size_t slots, uint64_t version) const;
-  uint32_t FindRowId(uint64_t row_id, size_t slots, uint64_t version) const;
-
+  virtual uint32_t FindWord(std::string_view word, size_t slots, uint64_t version) const = 0;
+  virtual uint32_t FindRowId(uint64_t row_id, size_t slots, uint64_t version) const = 0;
+  // The greatest norm of any row; not under cosine.
+  virtual double MaxNorm() const = 0;
   // The memory that the first `slots` slots take.
-  IndexMemory Memory(size_t slots) const;
+  virtual IndexMemory Memory(size_t slots) const = 0;
 
-  size_t chunk_rows() const { return chunk_rows_; }
-  const Chunk& chunk(size_t i) const { return *chunks_[i]; }
-  const Chunk& chunk_of(size_t slot) const { return *chunks_[slot / chunk_rows_]; }
-  size_t offset_of(size_t slot) const { return slot % chunk_rows_; }
+  // Writer's part.
+
+  virtual size_t slots() const = 0;
+  // The slot is dead in `version`, greater than 0, and later.
+  virtual void MarkDead(size_t slot, uint64_t version) = 0;
+  size_t dead_slots() const { return dead_slots_; }
+  // The live slot of a row id, or kNoSlot.
+  uint32_t FindLiveRowId(uint64_t row_id) const {
+    return FindRowId(row_id, slots(), kLatestVersion);
+  }
+
+ protected:
+  Segment(Metric metric, VectorCodec codec, size_t block_rows)
+      : codec_(codec), coder_(metric, codec), block_rows_(block_rows) {}
+
+  size_t dead_slots_ = 0;
 
  private:
-  // Copies the word to memory that lives as long as the segment.
-  std::string_view KeepWord(std::string_view word);
-  bool HoldsWord(uint32_t slot, std::string_view word) const;
-  bool HoldsRowId(uint32_t slot, uint64_t row_id) const;
-
-  const Metric metric_;
   const VectorCodec codec_;
-  const size_t chunk_rows_;
-  const size_t capacity_;                       // slots
-  std::vector<std::unique_ptr<Chunk>> chunks_;  // all there from the start, made as they are needed
-  SlotMap by_word_;
-  SlotMap by_row_id_;
-  size_t slots_ = 0;
-  size_t dead_slots_ = 0;
-  std::atomic<size_t> word_bytes_{0};  // of all words
-  std::vector<std::unique_ptr<char[]>> word_blocks_;
-  std::span<char> word_room_;
+  const SearchCoder coder_;
+  const size_t block_rows_;
 };
 
 }  // namespace vectable

@@ -9,8 +9,8 @@
 #include <memory>
 #include <new>
 
-#include "index/chunk.h"
 #include "index/large_array.h"
+#include "index/row_block.h"
 
 namespace vectable {
 

@@ -2,25 +2,16 @@
 
 #include <algorithm>
 
+#include "common/status_util.h"
 #include "index/exact_search.h"
-#include "index/segment.h"
+#include "index/growing_segment.h"
+#include "index/row_filter.h"
 
 namespace vectable {
-namespace {
-
-IndexedRow RowAt(const Segment& segment, size_t slot) {
-  const Chunk& chunk = segment.chunk_of(slot);
-  const size_t offset = segment.offset_of(slot);
-  return {chunk.row_id(offset), chunk.word(offset), chunk.codes(offset),
-          chunk.squared_norm(offset)};
-}
-
-}  // namespace
-
 std::optional<IndexedRow> IndexSnapshot::FindWord(std::string_view word) const {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     const uint32_t slot = part->segment->FindWord(word, part->slots, version_);
-    if (slot != kNoSlot) return RowAt(*part->segment, slot);
+    if (slot != kNoSlot) return part->segment->Row(slot);
   }
   return std::nullopt;
 }
@@ -28,31 +19,38 @@ std::optional<IndexedRow> IndexSnapshot::FindWord(std::string_view word) const {
 std::optional<IndexedRow> IndexSnapshot::FindRowId(uint64_t row_id) const {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     const uint32_t slot = part->segment->FindRowId(row_id, part->slots, version_);
-    if (slot != kNoSlot) return RowAt(*part->segment, slot);
+    if (slot != kNoSlot) return part->segment->Row(slot);
   }
   return std::nullopt;
 }
 
 void IndexSnapshot::ForEachRow(const std::function<bool(const IndexedRow&)>& visit) const {
-  for (const Part& part : parts_) {
-    for (size_t slot = 0; slot < part.slots; ++slot) {
-      const Segment& segment = *part.segment;
-      if (!segment.chunk_of(slot).IsLive(segment.offset_of(slot), version_)) continue;
-      if (!visit(RowAt(segment, slot))) return;
+  for (const RowBlock& block : Blocks()) {
+    for (size_t offset = 0; offset < block.rows(); ++offset) {
+      if (block.IsLive(offset, version_) && !visit(block.row(offset))) return;
     }
   }
 }
 
-std::vector<IndexBlock> IndexSnapshot::Blocks() const {
-  std::vector<IndexBlock> blocks;
+std::vector<RowBlock> IndexSnapshot::Blocks() const {
+  std::vector<RowBlock> blocks;
   for (const Part& part : parts_) {
-    const size_t chunk_rows = part.segment->chunk_rows();
-    for (size_t begin = 0; begin < part.slots; begin += chunk_rows) {
-      blocks.push_back(
-          {&part.segment->chunk(begin / chunk_rows), std::min(chunk_rows, part.slots - begin)});
+    for (size_t i = 0; i < part.segment->BlockCount(part.slots); ++i) {
+      blocks.push_back(part.segment->Block(i, part.slots));
     }
   }
   return blocks;
+}
+
+uint64_t IndexSnapshot::RowsBelow(std::optional<uint64_t> end) const {
+  if (!end) return live_rows_;
+  uint64_t rows = 0;
+  for (const RowBlock& block : Blocks()) {
+    for (size_t offset = 0; offset < block.rows(); ++offset) {
+      rows += block.row_id(offset) < *end && block.IsLive(offset, version_) ? 1 : 0;
+    }
+  }
+  return rows;
 }
 
 IndexMemory IndexSnapshot::Memory() const {
@@ -67,13 +65,14 @@ IndexMemory IndexSnapshot::Memory() const {
 
 absl::StatusOr<std::vector<IndexResult>> IndexSnapshot::Search(
     std::span<const IndexQuery> queries, const IndexSearchOptions& options) const {
-  ExactSearch search(metric_, codec_.dimensions(), backend_, version_, queries, options);
-  for (const IndexBlock& block : Blocks()) {
-    if (absl::Status status = search.AddBlock(*block.chunk, block.rows); !status.ok()) {
-      return status;
-    }
+  ExactSearch search(metric_, version_, queries, options);
+  for (const RowBlock& block : Blocks()) VT_RETURN_IF_ERROR(search.AddBlock(block));
+  VT_ASSIGN_OR_RETURN(std::vector<IndexResult> results, search.Finish());
+  const uint64_t rows = RowsBelow(options.first_n);
+  for (size_t q = 0; q < queries.size(); ++q) {
+    results[q].rows_searched = rows - RowFilter(queries[q], options, version_).excluded_rows();
   }
-  return search.Finish();
+  return results;
 }
 
 TableIndex::TableIndex(Metric metric, VectorCodec codec, const BatchBackend& backend)
@@ -95,7 +94,7 @@ void TableIndex::Put(uint64_t row_id, std::string_view word, std::string_view co
 }
 
 void TableIndex::Append(uint64_t row_id, std::string_view word, std::string_view codes) {
-  GrowingSegment().Append(row_id, word, codes);
+  Growing().Append(row_id, word, codes);
 }
 
 void TableIndex::Erase(uint64_t row_id) {
@@ -112,9 +111,9 @@ bool TableIndex::MarkDead(uint64_t row_id) {
   return false;
 }
 
-Segment& TableIndex::GrowingSegment() {
+GrowingSegment& TableIndex::Growing() {
   if (segments_.empty() || segments_.back()->full()) {
-    segments_.push_back(std::make_shared<Segment>(metric_, codec_));
+    segments_.push_back(std::make_shared<GrowingSegment>(metric_, codec_));
   }
   return *segments_.back();
 }
@@ -123,7 +122,7 @@ void TableIndex::Publish(uint64_t sequence) {
   Compact();
   std::vector<IndexSnapshot::Part> parts;
   parts.reserve(segments_.size());
-  for (const std::shared_ptr<Segment>& segment : segments_) {
+  for (const std::shared_ptr<GrowingSegment>& segment : segments_) {
     parts.push_back({segment, segment->slots()});
   }
   auto snapshot = std::make_shared<const IndexSnapshot>(metric_, codec_, backend_, std::move(parts),
@@ -138,7 +137,7 @@ void TableIndex::Compact() {
   // Each move costs at most as many rows as died in the segment, so the work per change is bounded.
   // Only full segments are moved; the growing one is at most one segment's worth of dead rows.
   for (size_t i = 0; i < segments_.size();) {
-    const std::shared_ptr<Segment> segment = segments_[i];
+    const std::shared_ptr<GrowingSegment> segment = segments_[i];
     if (!segment->full() || segment->dead_slots() * 2 <= segment->slots()) {
       ++i;
       continue;
@@ -151,11 +150,9 @@ void TableIndex::Compact() {
 void TableIndex::MoveLiveRows(const Segment& from) {
   // Snapshots taken before go on with the old segment, where these rows stay live.
   for (size_t slot = 0; slot < from.slots(); ++slot) {
-    const Chunk& chunk = from.chunk_of(slot);
-    const size_t offset = from.offset_of(slot);
-    if (!chunk.IsLive(offset, kNeverDead - 1)) continue;
-    Append(chunk.row_id(offset), chunk.word(offset),
-           std::string_view(chunk.codes(offset), codec_.row_bytes()));
+    if (!from.IsLive(slot, kLatestVersion)) continue;
+    const IndexedRow row = from.Row(slot);
+    Append(row.row_id, row.word, std::string_view(row.codes, codec_.row_bytes()));
   }
 }
 

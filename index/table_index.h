@@ -18,19 +18,12 @@
 #include "common/vector_codec.h"
 #include "index/batch_backend.h"
 #include "index/index_memory.h"
+#include "index/row_block.h"
 
 namespace vectable {
 
-class Chunk;
+class GrowingSegment;
 class Segment;
-
-// A row inside an index; valid while its snapshot is held.
-struct IndexedRow {
-  uint64_t row_id = 0;
-  std::string_view word;
-  const char* codes = nullptr;  // of the index's codec
-  double squared_norm = 0;
-};
 
 // One search; all its queries share the filter but for their own exclusions.
 struct IndexQuery {
@@ -51,12 +44,6 @@ struct IndexHit {
 struct IndexResult {
   std::vector<IndexHit> hits;  // k, or every row that qualifies where fewer do
   uint64_t rows_searched = 0;  // live rows that the filter lets through
-};
-
-// Some rows of a snapshot, dead ones among them, as its segments hold them.
-struct IndexBlock {
-  const Chunk* chunk = nullptr;
-  size_t rows = 0;  // of the chunk: the first ones
 };
 
 // The rows of a table as of one sequence number. Immutable and thread-safe: what a writer does
@@ -87,8 +74,8 @@ class IndexSnapshot {
   const BatchBackend& backend() const { return backend_; }
 
   // For what looks through all rows: those of a block that are live in version() are the
-  // snapshot's.
-  std::vector<IndexBlock> Blocks() const;
+  // snapshot's. Valid while the snapshot is held.
+  std::vector<RowBlock> Blocks() const;
   uint64_t version() const { return version_; }
 
   // The live row, or nothing. One step, by hash.
@@ -107,6 +94,9 @@ class IndexSnapshot {
                                                   const IndexSearchOptions& options) const;
 
  private:
+  // Live rows with an id below `end`.
+  uint64_t RowsBelow(std::optional<uint64_t> end) const;
+
   const Metric metric_;
   const VectorCodec codec_;
   const BatchBackend& backend_;
@@ -142,7 +132,7 @@ class TableIndex {
   std::shared_ptr<const IndexSnapshot> snapshot() const ABSL_LOCKS_EXCLUDED(snapshot_mu_);
 
  private:
-  Segment& GrowingSegment();
+  GrowingSegment& Growing();
   void Append(uint64_t row_id, std::string_view word, std::string_view codes);
   bool MarkDead(uint64_t row_id);
   // Moves the live rows of mostly dead segments to the growing one.
@@ -152,8 +142,8 @@ class TableIndex {
   const Metric metric_;
   const VectorCodec codec_;
   const BatchBackend& backend_;
-  std::vector<std::shared_ptr<Segment>> segments_;  // the writer's; the last one grows
-  uint64_t version_ = 1;                            // of the changes not yet published
+  std::vector<std::shared_ptr<GrowingSegment>> segments_;  // the writer's; the last one grows
+  uint64_t version_ = 1;                                   // of the changes not yet published
   uint64_t live_rows_ = 0;
 
   mutable absl::Mutex snapshot_mu_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -138,25 +137,5 @@ inline void CheckRows(const IndexSnapshot& snapshot, const IndexModel& model,
     ASSERT_EQ(by_id->squared_norm, row.squared_norm);
   }
 }
-
-// FAISS, and how often it was asked.
-class CountingBackend final : public BatchBackend {
- public:
-  std::string_view device() const override { return backend_->device(); }
-  absl::Status Propose(Metric metric, const float* queries, size_t query_count, size_t dimensions,
-                       RowBlock block, std::span<const uint64_t> allowed, size_t k,
-                       Proposals& out) const override {
-    ++calls_;
-    if (!allowed.empty()) ++filtered_calls_;
-    return backend_->Propose(metric, queries, query_count, dimensions, block, allowed, k, out);
-  }
-  int calls() const { return calls_; }
-  int filtered_calls() const { return filtered_calls_; }
-
- private:
-  const std::unique_ptr<BatchBackend> backend_ = MakeFaissBackend();
-  mutable std::atomic<int> calls_{0};
-  mutable std::atomic<int> filtered_calls_{0};
-};
 
 }  // namespace vectable

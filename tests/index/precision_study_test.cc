@@ -95,7 +95,8 @@ class PrecisionStudyTest : public testing::TestWithParam<std::tuple<Metric, Prec
   Metric metric() const { return std::get<0>(GetParam()); }
 
   TestData source_{Data::kRandom, kDimensions, TestSeed()};
-  CountingBackend backend_;
+  const std::unique_ptr<BatchBackend> faiss_ = MakeFaissBackend();
+  const BatchBackend& backend_ = *faiss_;
   ModelledIndex index_{metric(), VectorCodec(std::get<1>(GetParam()), kDimensions), backend_};
 };
 
@@ -158,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(Tables, PrecisionStudyTest,
 class PrecisionSampleTest : public testing::Test {
  protected:
   static constexpr size_t kDimensions = 4;
-  CountingBackend backend_;
+  const std::unique_ptr<BatchBackend> faiss_ = MakeFaissBackend();
+  const BatchBackend& backend_ = *faiss_;
 };
 
 TEST_F(PrecisionSampleTest, TheSameRowsGiveTheSameFiguresInAnyOrder) {

@@ -1,5 +1,5 @@
 #include <limits>
-#include <stdexcept>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -10,30 +10,6 @@
 
 namespace vectable {
 namespace {
-
-// Does as it is told; FAISS isn't asked.
-class FailingBackend final : public BatchBackend {
- public:
-  enum class How { kError, kThrow, kNothing };
-  explicit FailingBackend(How how) : how_(how) {}
-
-  std::string_view device() const override { return "cpu"; }
-  absl::Status Propose(Metric /*metric*/, const float* /*queries*/, size_t query_count,
-                       size_t /*dimensions*/, RowBlock /*block*/,
-                       std::span<const uint64_t> /*allowed*/, size_t k,
-                       Proposals& out) const override {
-    if (how_ == How::kThrow) throw std::runtime_error("the card is gone");
-    if (how_ == How::kError) return absl::InternalError("the card is gone");
-    out.k = k;
-    out.offsets.assign(query_count * k, -1);
-    out.scores.assign(query_count * k, 0);
-    out.counts.assign(query_count, 0);
-    return absl::OkStatus();
-  }
-
- private:
-  const How how_;
-};
 
 class SearchOptionsTest : public testing::Test {
  protected:
@@ -55,28 +31,11 @@ class SearchOptionsTest : public testing::Test {
 
   TestData source_{Data::kRandom, kDimensions, TestSeed()};
   const Vector query_ = source_.Next();
-  CountingBackend backend_;
+  const std::unique_ptr<BatchBackend> faiss_ = MakeFaissBackend();
+  const BatchBackend& backend_ = *faiss_;
   std::unique_ptr<ModelledIndex> index_;
   std::shared_ptr<const IndexSnapshot> snapshot_;
 };
-
-TEST_F(SearchOptionsTest, ABackendsErrorComesThrough) {
-  const FailingBackend backend(FailingBackend::How::kError);
-  Fill(backend, 1000);
-  EXPECT_THAT(Search(TopTen()), StatusIs(absl::StatusCode::kInternal, "the card is gone"));
-}
-
-TEST_F(SearchOptionsTest, ABackendsExceptionComesThrough) {
-  const FailingBackend backend(FailingBackend::How::kThrow);
-  Fill(backend, 1000);
-  EXPECT_THROW(Search(TopTen()).IgnoreError(), std::runtime_error);
-}
-
-TEST_F(SearchOptionsTest, ABackendThatProposesNothingChangesNoAnswer) {
-  const FailingBackend backend(FailingBackend::How::kNothing);
-  Fill(backend, 1000);
-  CheckSearch(*snapshot_, index_->model(), Metric::kCosine, {{query_, {}}}, TopTen());
-}
 
 TEST_F(SearchOptionsTest, KeepGoingEndsASearchAtAnyBlock) {
   Fill(backend_, 40'000);  // five blocks
@@ -97,18 +56,6 @@ TEST_F(SearchOptionsTest, KeepGoingEndsASearchAtAnyBlock) {
     EXPECT_THAT(Search(options), StatusIs(absl::StatusCode::kDeadlineExceeded, "late")) << end;
     EXPECT_EQ(left, 0);
   }
-}
-
-TEST_F(SearchOptionsTest, KeepGoingIsAskedWhileOpenBlocksAreSettled) {
-  // No backend ever rules a block out here, so each is scored again at the end.
-  const FailingBackend backend(FailingBackend::How::kNothing);
-  Fill(backend, 20'000);  // three blocks
-  int left = 5;
-  IndexSearchOptions options = TopTen();
-  options.keep_going = [&left] {
-    return --left == 0 ? absl::CancelledError("gone") : absl::OkStatus();
-  };
-  EXPECT_THAT(Search(options), StatusIs(absl::StatusCode::kCancelled, "gone"));
 }
 
 TEST_F(SearchOptionsTest, AnEmptyIndexAnswersWithNothing) {

@@ -1,4 +1,4 @@
-#include "index/segment.h"
+#include "index/growing_segment.h"
 
 #include <memory>
 #include <string>
@@ -11,12 +11,12 @@
 namespace vectable {
 namespace {
 
-class SegmentTest : public testing::Test {
+class GrowingSegmentTest : public testing::Test {
  protected:
-  Segment segment_{Metric::kCosine, {Precision::kFp32, 2}};
+  GrowingSegment segment_{Metric::kCosine, {Precision::kFp32, 2}};
 };
 
-TEST_F(SegmentTest, HoldsWhatWasAppended) {
+TEST_F(GrowingSegmentTest, HoldsWhatWasAppended) {
   segment_.Append(7, "cat", Fp32Codes({3, 4}));
   segment_.Append(9, "dog", Fp32Codes({1, 0}));
   EXPECT_EQ(segment_.slots(), 2U);
@@ -24,25 +24,28 @@ TEST_F(SegmentTest, HoldsWhatWasAppended) {
   EXPECT_EQ(segment_.FindRowId(7, 2, 1), 0U);
   EXPECT_EQ(segment_.FindWord("cow", 2, 1), kNoSlot);
   EXPECT_EQ(segment_.FindRowId(0, 2, 1), kNoSlot);
-  const Chunk& chunk = segment_.chunk_of(0);
+  const RowBlock block = segment_.Block(0, 2);
   std::vector<float> scratch;
-  EXPECT_EQ(chunk.word(0), "cat");
-  EXPECT_EQ(chunk.row_id(1), 9U);
-  EXPECT_EQ(chunk.squared_norm(0), 25.0);
-  EXPECT_EQ(chunk.Vector(0, scratch)[1], 4.0F);
-  EXPECT_EQ(chunk.SearchVectors(1, scratch)[0], 0.6F);
-  EXPECT_EQ(chunk.min_row_id(), 7U);
-  EXPECT_EQ(chunk.max_row_id(), 9U);
+  EXPECT_EQ(block.rows(), 2U);
+  EXPECT_EQ(block.word(0), "cat");
+  EXPECT_EQ(block.row_id(1), 9U);
+  EXPECT_EQ(block.squared_norm(0), 25.0);
+  EXPECT_EQ(block.Vector(0, scratch)[1], 4.0F);
+  // The unit vector is 0.6, 0.8.
+  EXPECT_EQ(block.columns().search.row(0)[0], 95);
+  EXPECT_EQ(block.columns().search.row(0)[1], 127);
+  EXPECT_FLOAT_EQ(block.columns().scale(0), 0.8F / 127);
+  EXPECT_NEAR(block.columns().error(0), 0.6 - 95 * 0.8 / 127, 1e-7);
 }
 
-TEST_F(SegmentTest, SlotsNotPublishedAreNotSeen) {
+TEST_F(GrowingSegmentTest, SlotsNotPublishedAreNotSeen) {
   segment_.Append(0, "cat", Fp32Codes({1, 0}));
   EXPECT_EQ(segment_.FindWord("cat", 0, 1), kNoSlot);
   EXPECT_EQ(segment_.FindRowId(0, 0, 1), kNoSlot);
   EXPECT_EQ(segment_.FindWord("cat", 1, 1), 0U);
 }
 
-TEST_F(SegmentTest, ADeathIsSeenFromItsVersionOn) {
+TEST_F(GrowingSegmentTest, ADeathIsSeenFromItsVersionOn) {
   segment_.Append(0, "cat", Fp32Codes({1, 0}));
   segment_.MarkDead(0, 5);
   EXPECT_EQ(segment_.FindWord("cat", 1, 4), 0U);
@@ -51,10 +54,11 @@ TEST_F(SegmentTest, ADeathIsSeenFromItsVersionOn) {
   EXPECT_EQ(segment_.FindRowId(0, 1, 6), kNoSlot);
   EXPECT_EQ(segment_.FindLiveRowId(0), kNoSlot);
   EXPECT_EQ(segment_.dead_slots(), 1U);
-  EXPECT_TRUE(segment_.chunk(0).has_dead());
+  EXPECT_TRUE(segment_.IsLive(0, 4));
+  EXPECT_FALSE(segment_.IsLive(0, 5));
 }
 
-TEST_F(SegmentTest, EveryVersionOfAWordReplacedOftenIsFound) {
+TEST_F(GrowingSegmentTest, EveryVersionOfAWordReplacedOftenIsFound) {
   constexpr uint32_t kTimes = 500;
   for (uint32_t i = 0; i < kTimes; ++i) {
     if (i > 0) segment_.MarkDead(i - 1, i + 1);
@@ -68,7 +72,7 @@ TEST_F(SegmentTest, EveryVersionOfAWordReplacedOftenIsFound) {
   EXPECT_EQ(segment_.FindLiveRowId(3), kTimes - 1);
 }
 
-TEST_F(SegmentTest, AWordDeletedAndAddedAgainHasAnotherId) {
+TEST_F(GrowingSegmentTest, AWordDeletedAndAddedAgainHasAnotherId) {
   segment_.Append(0, "cat", Fp32Codes({1, 0}));  // version 1
   segment_.MarkDead(0, 2);
   segment_.Append(1, "dog", Fp32Codes({1, 0}));  // version 3
@@ -80,7 +84,7 @@ TEST_F(SegmentTest, AWordDeletedAndAddedAgainHasAnotherId) {
   EXPECT_EQ(segment_.FindRowId(2, 3, 3), 2U);
 }
 
-TEST_F(SegmentTest, WordsOfAnyLengthAreKept) {
+TEST_F(GrowingSegmentTest, WordsOfAnyLengthAreKept) {
   const std::vector<std::string> words = {"a", std::string(4096, 'b'), std::string(100'000, 'c'),
                                           std::string("nul\0nul", 7), "d"};
   for (size_t i = 0; i < words.size(); ++i) {
@@ -92,17 +96,18 @@ TEST_F(SegmentTest, WordsOfAnyLengthAreKept) {
   }
 }
 
-TEST(SegmentRoomTest, FillsUpInChunksThatDoNotMove) {
-  const auto segment = std::make_unique<Segment>(Metric::kDot, VectorCodec(Precision::kFp32, 1));
+TEST(GrowingSegmentRoomTest, FillsUpInChunksThatDoNotMove) {
+  const auto segment =
+      std::make_unique<GrowingSegment>(Metric::kDot, VectorCodec(Precision::kFp32, 1));
   segment->Append(0, "first", Fp32Codes({42}));
-  const char* const first = segment->chunk(0).codes(0);
+  const char* const first = segment->Columns(0).codes;
   uint64_t row_id = 1;
   for (; !segment->full(); ++row_id) {
     segment->Append(row_id, absl::StrCat("w", row_id), Fp32Codes({1}));
   }
   EXPECT_EQ(segment->slots(), row_id);
-  EXPECT_EQ(segment->slots() % segment->chunk_rows(), 0U);
-  EXPECT_EQ(segment->chunk(0).codes(0), first);
+  EXPECT_EQ(segment->slots() % segment->block_rows(), 0U);
+  EXPECT_EQ(segment->Columns(0).codes, first);
   EXPECT_EQ(VectorOf({Precision::kFp32, 1}, first), Vector{42});
   const auto last = static_cast<uint32_t>(row_id - 1);
   EXPECT_EQ(segment->FindWord(absl::StrCat("w", last), row_id, 1), last);
