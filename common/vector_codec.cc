@@ -100,6 +100,9 @@ float Int4Scale(std::span<const float> vector, float magnitude) {
   constexpr double kLargest = 7.0;
   constexpr double kFirst = 4.0;
   constexpr double kLast = 13.0;
+  constexpr double kRounding = 1e-12;
+  double squares = 0;
+  for (const float value : vector) squares += double{value} * value;
   double best_gain = -1;
   double best_scale = magnitude / kLargest;
   for (double top = kFirst; top <= kLast; top += top < kLargest ? 1.0 : 0.25) {
@@ -112,6 +115,11 @@ float Int4Scale(std::span<const float> vector, float magnitude) {
       cc += code * code;
     }
     const double gain = xc / cc * xc;
+    // A decoded vector may lie on several grids but for the rounding of one of them.
+    if (gain >= squares * (1 - kRounding)) {
+      const float exact = Polish(vector, xc / cc, kLargest);
+      if (SquaredError(vector, exact, kLargest) == 0) return exact;
+    }
     if (gain > best_gain) {
       best_gain = gain;
       best_scale = xc / cc;

@@ -17,7 +17,9 @@ using ::testing::HasSubstr;
 class ClientTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto client = Client::Connect({.server = server_.address(), .timeout = absl::Seconds(20)});
+    auto client = Client::Connect({.server = server_.address(),
+                                   .timeout = absl::Seconds(20),
+                                   .connect_timeout = absl::Seconds(20)});
     ASSERT_TRUE(client.ok()) << client.status();
     client_ = *std::move(client);
     v1::CreateTableRequest request;
@@ -41,7 +43,7 @@ TEST(ConnectTest, NoServerIsAnErrorWithinSeconds) {
   EXPECT_TRUE(absl::IsUnavailable(client.status()));
   EXPECT_THAT(std::string(client.status().message()),
               HasSubstr("no server answers at 127.0.0.1:1"));
-  EXPECT_LT(absl::Now() - start, absl::Seconds(3));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(15));  // not the 30 s of an rpc
 }
 
 TEST(ConnectTest, BadAddresses) {
@@ -200,12 +202,12 @@ TEST_F(ClientTest, AnUploadToNoTable) {
 
 TEST_F(ClientTest, ASilentServerEndsTheUpload) {
   server_.state().silent_after = 1;
-  auto uploader = Upload({.max_batch_rows = 1, .stall_timeout = absl::Milliseconds(300)});
+  auto uploader = Upload({.max_batch_rows = 1, .stall_timeout = absl::Seconds(2)});
   const float vector[] = {1, 2};
   absl::Status status;
   for (int i = 0; i < 100 && status.ok(); ++i) status = uploader->Add(std::to_string(i), vector);
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("acknowledged nothing for 0.3 s"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("acknowledged nothing for 2 s"));
   EXPECT_EQ(uploader->counts().inserted, 1u);
 }
 

@@ -25,7 +25,7 @@ void ServerProcess::Start() {
   const std::string line = process_->FirstLine().value_or("");
   ASSERT_TRUE(line.starts_with(prefix)) << line << process_->err();
   address_ = line.substr(prefix.size());
-  auto client = Client::Connect({.server = address_});
+  auto client = Client::Connect({.server = address_, .connect_timeout = absl::Seconds(30)});
   ASSERT_TRUE(client.ok()) << client.status();
   client_ = *std::move(client);
 }

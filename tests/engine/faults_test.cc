@@ -75,10 +75,14 @@ class LoadingTest : public FaultsTest {
     fixture_.Close();
     faults_.before_each_row = [this] {
       absl::MutexLock lock(&mu_);
+      held_ = true;
       mu_.Await(absl::Condition(&go_on_));
     };
     fixture_.Open();
     table_ = fixture_.table("t");
+    // What the tests do next is meant to come while the rows are being read.
+    absl::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(&held_));
   }
   void LetGo() {
     absl::MutexLock lock(&mu_);
@@ -87,6 +91,7 @@ class LoadingTest : public FaultsTest {
   ~LoadingTest() override { LetGo(); }
 
   absl::Mutex mu_;
+  bool held_ ABSL_GUARDED_BY(mu_) = false;
   bool go_on_ ABSL_GUARDED_BY(mu_) = false;
 };
 

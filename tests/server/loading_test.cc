@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -35,7 +37,11 @@ class LoadingTest : public RpcFixture {
     Start();
   }
 
-  void TearDown() override { LetGo(); }
+  void TearDown() override {
+    LetGo();
+    Answers();
+    Stop();  // the loading asks faults_
+  }
 
   void LetGo() {
     if (!let_go_.HasBeenNotified()) let_go_.Notify();
@@ -55,28 +61,69 @@ class LoadingTest : public RpcFixture {
     return status;
   }
 
+  struct Answer {
+    grpc::Status status;
+    v1::NearestResponse response;
+  };
+
+  // Starts as many searches as may wait, and one more: its refusal shows that the others wait.
+  void ParkSearches() {
+    for (size_t i = 0; i <= options.max_parked; ++i) {
+      searches_.emplace_back([this] {
+        Answer answer;
+        answer.response =
+            Call(search, &SearchStub::Nearest, Request(), &answer.status, absl::Seconds(100));
+        absl::MutexLock lock(&mu_);
+        if (answer.status.error_code() == grpc::RESOURCE_EXHAUSTED) {
+          refused_ = true;
+        } else {
+          answers_.push_back(std::move(answer));
+        }
+      });
+    }
+    absl::MutexLock lock(&mu_);
+    ASSERT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&refused_), absl::Seconds(100)));
+    ASSERT_TRUE(answers_.empty());
+  }
+  // What the searches got in the end.
+  std::vector<Answer> Answers() {
+    for (std::thread& thread : searches_) thread.join();
+    searches_.clear();
+    absl::MutexLock lock(&mu_);
+    return std::move(answers_);
+  }
+
  private:
   absl::Notification let_go_;
   FaultyStore::Faults faults_;
+  std::vector<std::thread> searches_;
+  absl::Mutex mu_;
+  bool refused_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<Answer> answers_ ABSL_GUARDED_BY(mu_);
 };
 
 TEST_F(LoadingTest, SearchGetsItsAnswerOnceTheTableIsThere) {
-  std::thread opener([this] {
-    absl::SleepFor(absl::Milliseconds(200));
-    LetGo();
-  });
-  const auto response = Call(search, &SearchStub::Nearest, Request());
-  opener.join();
-  EXPECT_EQ(response.results(0).hits(0).word(), "dog");
-  EXPECT_GE(response.engine_micros(), 150'000U);
+  ASSERT_NO_FATAL_FAILURE(ParkSearches());
+  absl::SleepFor(absl::Milliseconds(200));
+  LetGo();
+  for (const Answer& answer : Answers()) {
+    ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+    EXPECT_EQ(answer.response.results(0).hits(0).word(), "dog");
+    EXPECT_GE(answer.response.engine_micros(), 150'000U);
+  }
 }
 
 TEST_F(LoadingTest, SearchIsToldBeforeItsDeadline) {
   for (const int millis : {1'000, 2'000}) {
-    const absl::Time begin = absl::Now();
-    EXPECT_THAT(
-        Search(absl::Milliseconds(millis)),
-        GrpcStatusIs(grpc::UNAVAILABLE, "table 't' is still loading: 0 of 2 rows are searchable"));
+    absl::Time begin;
+    grpc::Status status;
+    int tries = 0;
+    do {  // the answer has 100 ms to arrive: a busy machine may need more now and then
+      begin = absl::Now();
+      status = Search(absl::Milliseconds(millis));
+    } while (status.error_code() == grpc::DEADLINE_EXCEEDED && ++tries < 10);
+    EXPECT_THAT(status, GrpcStatusIs(grpc::UNAVAILABLE,
+                                     "table 't' is still loading: 0 of 2 rows are searchable"));
     EXPECT_GE(absl::Now() - begin, absl::Milliseconds(millis * 8 / 10));
   }
 }
@@ -134,38 +181,40 @@ TEST_F(LoadingTest, OnlySoManyMayWait) {
 }
 
 TEST_F(LoadingTest, DroppedTableEndsTheWait) {
-  std::thread dropper([this] {
-    absl::SleepFor(absl::Milliseconds(100));
-    v1::DropTableRequest drop;
-    drop.set_name("t");
-    Call(tables, &v1::TableService::Stub::DropTable, drop);
-  });
-  EXPECT_THAT(Search(absl::Seconds(60)), GrpcStatusIs(grpc::NOT_FOUND, "'t'"));
-  dropper.join();
+  ASSERT_NO_FATAL_FAILURE(ParkSearches());
+  v1::DropTableRequest drop;
+  drop.set_name("t");
+  Call(tables, &v1::TableService::Stub::DropTable, drop);
+  for (const Answer& answer : Answers()) {
+    EXPECT_THAT(answer.status, GrpcStatusIs(grpc::NOT_FOUND, "'t'"));
+  }
 }
 
 TEST_F(LoadingTest, ShutdownEndsTheWaitAtOnce) {
-  std::thread stopper([this] {
-    absl::SleepFor(absl::Milliseconds(100));
-    server().Shutdown(absl::Seconds(10));
-  });
+  ASSERT_NO_FATAL_FAILURE(ParkSearches());
   const absl::Time begin = absl::Now();
-  EXPECT_THAT(Search(absl::Seconds(60)), GrpcStatusIs(grpc::UNAVAILABLE, "shutting down"));
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(8));
-  stopper.join();
+  server().Shutdown(absl::Seconds(30));
+  for (const Answer& answer : Answers()) {
+    EXPECT_THAT(answer.status, GrpcStatusIs(grpc::UNAVAILABLE, "shutting down"));
+  }
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(25));
 }
 
 TEST_F(LoadingTest, CancelledSearchMakesRoom) {
   for (int i = 0; i < 20; ++i) {  // more than may wait at a time
-    grpc::ClientContext context;
-    std::thread canceller([&context] {
-      absl::SleepFor(absl::Milliseconds(30));
-      context.TryCancel();
-    });
-    v1::NearestResponse response;
-    const grpc::Status status = search->Nearest(&context, Request(), &response);
-    EXPECT_EQ(status.error_code(), grpc::CANCELLED) << status.error_message();
-    canceller.join();
+    const absl::Time patience = absl::Now() + absl::Seconds(30);
+    grpc::Status status;
+    do {  // a place is free a moment after the cancel
+      grpc::ClientContext context;
+      std::thread canceller([&context] {
+        absl::SleepFor(absl::Milliseconds(30));
+        context.TryCancel();
+      });
+      v1::NearestResponse response;
+      status = search->Nearest(&context, Request(), &response);
+      canceller.join();
+    } while (status.error_code() == grpc::RESOURCE_EXHAUSTED && absl::Now() < patience);
+    ASSERT_EQ(status.error_code(), grpc::CANCELLED) << status.error_message();
   }
 }
 
@@ -189,6 +238,7 @@ class BusyTest : public RpcFixture {
 
   void TearDown() override {
     if (!let_go_.HasBeenNotified()) LetGo();
+    Stop();
   }
 
   void Scan() {
