@@ -90,6 +90,15 @@ absl::StatusOr<v1::RenameTableResponse> Client::RenameTable(const std::string& n
   return impl_->Call(impl_->tables, &v1::TableService::Stub::RenameTable, request);
 }
 
+absl::StatusOr<v1::Table> Client::OptimizeTable(const std::string& name) {
+  VT_RETURN_IF_ERROR(CheckText("table name", name));
+  v1::OptimizeTableRequest request;
+  request.set_name(name);
+  VT_ASSIGN_OR_RETURN(v1::OptimizeTableResponse reply,
+                      impl_->Call(impl_->tables, &v1::TableService::Stub::OptimizeTable, request));
+  return std::move(*reply.mutable_table());
+}
+
 absl::StatusOr<uint64_t> Client::DropTable(const std::string& name) {
   VT_RETURN_IF_ERROR(CheckText("table name", name));
   v1::DropTableRequest request;

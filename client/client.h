@@ -56,6 +56,8 @@ class Client {
   absl::StatusOr<std::vector<v1::Table>> ListTables();
   absl::StatusOr<v1::RenameTableResponse> RenameTable(const std::string& name,
                                                       const std::string& new_name, bool replace);
+  // The table as the work begins; GetTable tells when it is done.
+  absl::StatusOr<v1::Table> OptimizeTable(const std::string& name);
   // Gives the number of rows that the table held.
   absl::StatusOr<uint64_t> DropTable(const std::string& name);
 

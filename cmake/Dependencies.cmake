@@ -14,6 +14,11 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(faiss CONFIG REQUIRED)
 # hwy::hwy
 find_package(HWY CONFIG REQUIRED)
+# xxHash::xxhash; the package has no CMake config that names a target.
+find_path(VECTABLE_XXHASH_INCLUDE xxhash.h REQUIRED)
+mark_as_advanced(VECTABLE_XXHASH_INCLUDE)
+add_library(xxHash::xxhash INTERFACE IMPORTED)  # used as headers alone
+target_include_directories(xxHash::xxhash INTERFACE ${VECTABLE_XXHASH_INCLUDE})
 # nlohmann_json::nlohmann_json
 find_package(nlohmann_json CONFIG REQUIRED)
 

@@ -8,6 +8,7 @@
 #include "common/names.h"
 #include "common/status_util.h"
 #include "engine/near_words.h"
+#include "index/index_directory.h"
 
 namespace vectable {
 
@@ -15,6 +16,11 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(DatabaseParts parts) 
   VT_ASSIGN_OR_RETURN(std::vector<TableRecord> records, parts.store->Tables());
   std::sort(records.begin(), records.end(),
             [](const TableRecord& a, const TableRecord& b) { return a.rows < b.rows; });
+  if (!parts.index.directory.empty()) {
+    std::vector<uint32_t> table_ids;
+    for (const TableRecord& record : records) table_ids.push_back(record.table_id);
+    RemoveOtherIndexes(parts.index.directory, table_ids);
+  }
   std::unique_ptr<Database> database(new Database(std::move(parts)));
   for (TableRecord& record : records) {
     const std::string name = record.name;
@@ -32,11 +38,14 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(DatabaseParts parts) 
 }
 
 Database::Database(DatabaseParts parts)
-    : parts_(std::move(parts)), loads_(std::make_unique<LoadQueue>([this](Table& table) {
+    : parts_(std::move(parts)),
+      loads_(std::make_unique<LoadQueue>([this](Table& table) {
         ReportSearchable(table.Describe().spec.name, table.searchable());
-      })) {}
+      })),
+      maintainer_(std::make_unique<Maintainer>([this] { return Tables(); })) {}
 
 Database::~Database() {
+  maintainer_.reset();
   loads_.reset();
   IgnoreStatus(parts_.store->Flush(), "the write-ahead log has all of it");
   absl::MutexLock lock(&mu_);
@@ -46,7 +55,7 @@ Database::~Database() {
 std::shared_ptr<Table> Database::MakeTable(TableRecord record) {
   return std::make_shared<Table>(
       std::move(record), Table::Parts{*parts_.store, parts_.limits, *parts_.events, *parts_.backend,
-                                      parts_.on_mutation, [this](Table& table) {
+                                      parts_.index, parts_.on_mutation, [this](Table& table) {
                                         ReportSearchable(table.Describe().spec.name, false);
                                         loads_->Add(table.weak_from_this());
                                       }});
@@ -113,12 +122,15 @@ absl::StatusOr<std::shared_ptr<Table>> Database::FindTable(std::string_view name
   return found->second;
 }
 
-std::vector<TableDescription> Database::ListTables() const {
+std::vector<std::shared_ptr<Table>> Database::Tables() const {
   std::vector<std::shared_ptr<Table>> tables;
-  {
-    absl::MutexLock lock(&mu_);
-    for (const auto& [name, table] : tables_) tables.push_back(table);
-  }
+  absl::MutexLock lock(&mu_);
+  for (const auto& [name, table] : tables_) tables.push_back(table);
+  return tables;
+}
+
+std::vector<TableDescription> Database::ListTables() const {
+  const std::vector<std::shared_ptr<Table>> tables = Tables();
   std::vector<TableDescription> descriptions;
   descriptions.reserve(tables.size());
   for (const std::shared_ptr<Table>& table : tables) descriptions.push_back(table->Describe());

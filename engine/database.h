@@ -14,6 +14,7 @@
 #include "common/events.h"
 #include "common/limits.h"
 #include "engine/load_queue.h"
+#include "engine/maintainer.h"
 #include "engine/table.h"
 #include "engine/types.h"
 #include "index/batch_backend.h"
@@ -27,6 +28,7 @@ struct DatabaseParts {
   Limits limits;
   EventSink* events = nullptr;
   const BatchBackend* backend = nullptr;
+  IndexOptions index;
   // Called when a table begins (true) or ceases (false: dropped, renamed away, index lost) to
   // answer searches. Called from inner threads, to return soon; may be empty.
   std::function<void(const std::string& table, bool searchable)> on_searchable;
@@ -82,6 +84,7 @@ class Database {
   explicit Database(DatabaseParts parts);
 
   std::shared_ptr<Table> MakeTable(TableRecord record);
+  std::vector<std::shared_ptr<Table>> Tables() const ABSL_LOCKS_EXCLUDED(mu_);
   void ReportSearchable(const std::string& name, bool searchable) const;
   absl::Status CheckNewTable(const TableSpec& spec) const;
   absl::Status NoSuchTable(std::string_view name) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
@@ -91,6 +94,7 @@ class Database {
   mutable absl::Mutex mu_;                              // held for a look-up only
   std::map<std::string, std::shared_ptr<Table>, std::less<>> tables_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<LoadQueue> loads_;
+  std::unique_ptr<Maintainer> maintainer_;
 };
 
 }  // namespace vectable

@@ -69,8 +69,10 @@ void LiveIndex::Install(std::unique_ptr<TableIndex> index) {
 
 bool LiveIndex::Apply(std::span<const Commit> commits) {
   if (index_ == nullptr || commits.empty()) return true;
+  uint64_t rows = 0;
   try {
     for (const Commit& commit : commits) {
+      rows += commit.changes.size();
       for (const RowChange& change : commit.changes) {
         if (commit.kind == RowChange::Kind::kErase) {
           index_->Erase(change.row_id);
@@ -82,21 +84,63 @@ bool LiveIndex::Apply(std::span<const Commit> commits) {
     }
     index_->Publish(commits.back().sequence);
   } catch (const std::exception&) {
-    index_.reset();
-    absl::MutexLock lock(&mu_);
-    snapshot_.reset();
-    progress_ = 0;
+    Lose();
     return false;
   }
+  std::shared_ptr<const IndexSnapshot> published = index_->snapshot();
+  absl::MutexLock lock(&mu_);
+  snapshot_.swap(published);
+  activity_.rows += rows;
+  activity_.last = absl::Now();
+  return true;
+}
+
+std::optional<LiveIndex::Merge> LiveIndex::PlanMerge(const MergeWish& wish) {
+  if (index_ == nullptr) return std::nullopt;
+  std::optional<MergePlan> plan = index_->PlanMerge(wish);
+  if (!plan) return std::nullopt;
+  return Merge{*std::move(plan), index_.get()};
+}
+
+bool LiveIndex::InstallMerged(const Merge& merge, std::shared_ptr<SealedSegment> merged) {
+  if (index_ == nullptr || index_.get() != merge.index) return false;
+  index_->InstallMerged(merge.plan, std::move(merged));
   std::shared_ptr<const IndexSnapshot> published = index_->snapshot();
   absl::MutexLock lock(&mu_);
   snapshot_.swap(published);
   return true;
 }
 
+std::optional<IndexManifest> LiveIndex::Manifest() const {
+  return index_ == nullptr ? std::nullopt : index_->Manifest();
+}
+
+void LiveIndex::SetCovered(std::optional<uint64_t> sequence) {
+  absl::MutexLock lock(&mu_);
+  covered_ = sequence;
+}
+
+void LiveIndex::Lose() {
+  index_.reset();
+  absl::MutexLock lock(&mu_);
+  snapshot_.reset();
+  progress_ = 0;
+}
+
+bool LiveIndex::MayMerge(const MergeWish& wish) const {
+  const std::shared_ptr<const IndexSnapshot> seen = snapshot();
+  return seen != nullptr && seen->MayMerge(wish.close_from);
+}
+
+LiveIndex::Activity LiveIndex::activity() const {
+  absl::MutexLock lock(&mu_);
+  return activity_;
+}
+
 uint64_t LiveIndex::taken_in() const {
   absl::MutexLock lock(&mu_);
-  return snapshot_ != nullptr ? snapshot_->sequence() : 0;
+  if (snapshot_ == nullptr) return 0;
+  return covered_ ? std::min(*covered_, snapshot_->sequence()) : snapshot_->sequence();
 }
 
 }  // namespace vectable

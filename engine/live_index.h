@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,7 +59,35 @@ class LiveIndex {
   // gone and must be loaded again. True when there is none yet: the loader will read the log.
   bool Apply(std::span<const Commit> commits);
 
-  // The sequence up to which the index holds everything; 0 while there is none.
+  // A merge under way, and the index that it is for.
+  struct Merge {
+    MergePlan plan;
+    const TableIndex* index = nullptr;
+  };
+  // What to merge now, if anything.
+  std::optional<Merge> PlanMerge(const MergeWish& wish);
+  // Takes the merged segment in (null: gives the merge up). False where the index that it was made
+  // for is gone.
+  bool InstallMerged(const Merge& merge, std::shared_ptr<SealedSegment> merged);
+  // What a manifest would say of the index now.
+  std::optional<IndexManifest> Manifest() const;
+  // A manifest that covers up to this sequence number is in use, or none.
+  void SetCovered(std::optional<uint64_t> sequence);
+  // Searches wait from now on; the index must be loaded again.
+  void Lose();
+
+  // Anyone's: whether PlanMerge might have something, without waiting for the writer's turn.
+  bool MayMerge(const MergeWish& wish) const;
+  // Rows that came in by Apply, and when the last did.
+  struct Activity {
+    uint64_t rows = 0;
+    absl::Time last = absl::InfinitePast();
+  };
+  Activity activity() const;
+
+  // The sequence number after which mutations must be kept for a later load: what the manifest in
+  // use covers or, where there is none, what the index holds (a load then reads all rows); 0 while
+  // there is no index.
   uint64_t taken_in() const;
 
  private:
@@ -72,6 +101,8 @@ class LiveIndex {
   std::shared_ptr<const IndexSnapshot> snapshot_ ABSL_GUARDED_BY(mu_);
   uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  Activity activity_ ABSL_GUARDED_BY(mu_);
+  std::optional<uint64_t> covered_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace vectable

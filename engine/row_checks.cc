@@ -61,6 +61,10 @@ absl::Status CheckSearch(size_t queries, const SearchOptions& options, const Lim
     return absl::InvalidArgumentError(absl::StrCat(
         options.exclude_words.size(), " excluded words; the limit is ", limits.max_keys));
   }
+  if (!(options.recall > 0 && options.recall <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("recall is ", options.recall, "; it must be over 0, up to 1"));
+  }
   if (options.min_score && std::isnan(*options.min_score)) {
     return absl::InvalidArgumentError("min_score is NaN");
   }

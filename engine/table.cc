@@ -99,7 +99,17 @@ Table::Table(TableRecord record, Parts parts)
             parts_.events.Report(EventSink::Level::kError,
                                  absl::StrCat(Label(), ": the index failed and is loaded again"));
             parts_.on_index_lost(*this);
-          }) {}
+          }) {
+  if (!parts_.index.directory.empty()) {
+    directory_ = std::make_unique<IndexDirectory>(IndexFolderOf(parts_.index.directory, table_id_));
+  }
+}
+
+Table::~Table() {
+  if (directory_ && writer_.retired()) {
+    IgnoreStatus(directory_->Remove(), "the next start removes what no table uses");
+  }
+}
 
 std::string Table::Label() const { return absl::StrCat("table ", Quoted(writer_.record().name)); }
 
@@ -114,6 +124,7 @@ TableDescription Table::Describe() const {
   description.indexed_rows = index_.indexed_rows();
   description.created_unix_micros = record.created_unix_micros;
   description.applied_sequence = record.applied_sequence;
+  description.optimizing = optimizing();
   return description;
 }
 

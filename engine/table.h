@@ -19,6 +19,7 @@
 #include "engine/types.h"
 #include "index/batch_backend.h"
 #include "index/precision_study.h"
+#include "index/sealed_segment.h"
 #include "storage/mutation.h"
 #include "storage/store.h"
 
@@ -54,6 +55,7 @@ class Table : public std::enable_shared_from_this<Table> {
     const Limits& limits;
     EventSink& events;
     const BatchBackend& backend;
+    const IndexOptions& index;
     // Called with each committed mutation, in order; may be empty.
     std::function<void(const std::string& name, uint64_t sequence, const Mutation& mutation)>
         on_mutation;
@@ -63,6 +65,8 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Made by Database. Writes and reads work at once, searches after LoadIndex.
   Table(TableRecord record, Parts parts);
+  // Removes the index's folder when the table was dropped.
+  ~Table();
 
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
@@ -118,6 +122,16 @@ class Table : public std::enable_shared_from_this<Table> {
   // FAILED_PRECONDITION for one that would leave a gap.
   absl::Status Apply(uint64_t sequence, const Mutation& mutation);
 
+  // Merges some segments of the index where that is worth it, which may take minutes; false when
+  // there is nothing to do, or `stop` was set. The Maintainer's, which calls it again and again.
+  bool MergeSegments(const std::atomic<bool>& stop);
+
+  // Has all segments merged into as few as there can be, soon; optimizing() until that is done.
+  void Optimize() { optimizing_.store(true, std::memory_order_release); }
+  // The parts of the index; none while it is loaded.
+  std::vector<SegmentDescription> Segments() const;
+  bool optimizing() const { return optimizing_.load(std::memory_order_acquire); }
+
  private:
   friend class Database;
 
@@ -139,11 +153,25 @@ class Table : public std::enable_shared_from_this<Table> {
   // Loading.
   bool RetiredBetweenCommits();
   absl::Status TryLoadIndex(const std::atomic<bool>& stop);
+  // Loads the segments of an earlier run; the sequence number that they cover, or nothing where
+  // there are none that fit.
+  absl::StatusOr<std::optional<uint64_t>> OpenSegments(TableIndex& index);
+  // Takes what was written since `sequence` in, and lets searches use the index.
+  absl::Status CatchUpAndInstall(std::unique_ptr<TableIndex> index, uint64_t sequence);
   absl::StatusOr<uint64_t> LoadRows(TableIndex& index, const std::atomic<bool>& stop);
   // Takes in log entries after `sequence`, at most `rounds` reads of them; the sequence then
   // reached.
   absl::StatusOr<uint64_t> CatchUp(TableIndex& index, uint64_t sequence, size_t rounds) const;
   absl::Status TakeIn(TableIndex& index, const LogEntry& entry) const;
+
+  // Merging.
+  MergeWish NextMerge();
+  // Writes what the index is made of now to its folder.
+  absl::Status SaveManifest();
+  // Looks through what was loaded unchecked, once; a damaged index is loaded anew, from the rows.
+  void CheckSegments(const std::atomic<bool>& stop);
+  absl::Status BuildMerged(const LiveIndex::Merge& merge, const std::atomic<bool>& stop,
+                           std::shared_ptr<SealedSegment>& merged);
 
   const Parts parts_;
   const uint32_t table_id_;
@@ -151,6 +179,14 @@ class Table : public std::enable_shared_from_this<Table> {
   const VectorCodec codec_;
   LiveIndex index_;
   TableWriter writer_;
+
+  std::unique_ptr<IndexDirectory> directory_;  // null where the index lives in memory alone
+  std::atomic<bool> unchecked_{false};         // segments were loaded whose rows weren't looked at
+
+  std::atomic<bool> optimizing_{false};
+  // The Maintainer's.
+  absl::Time busy_since_ = absl::InfiniteFuture();  // rows come in; and how many had before
+  uint64_t busy_from_ = 0;
 };
 
 }  // namespace vectable

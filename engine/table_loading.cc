@@ -40,15 +40,76 @@ bool Table::RetiredBetweenCommits() {
 
 absl::Status Table::TryLoadIndex(const std::atomic<bool>& stop) {
   const absl::Time start = absl::Now();
-  std::unique_ptr<TableIndex> index = index_.MakeEmpty();
-  VT_ASSIGN_OR_RETURN(uint64_t sequence, LoadRows(*index, stop));
-  if (stop) return absl::OkStatus();
+  bool opened = false;
+  if (directory_) {
+    std::unique_ptr<TableIndex> index = index_.MakeEmpty();
+    absl::StatusOr<std::optional<uint64_t>> covered = OpenSegments(*index);
+    absl::Status status = covered.status();
+    if (status.ok() && *covered) {
+      // What comes after it must be kept from now on.
+      index_.SetCovered(**covered);
+      status = CatchUpAndInstall(std::move(index), **covered);
+      opened = status.ok();
+      unchecked_ = opened;
+    }
+    if (!status.ok()) {
+      parts_.events.Report(
+          EventSink::Level::kWarning,
+          absl::StrCat(Label(), ": its index can't be used and is made anew: ", status.ToString()));
+    }
+    if (!opened) {
+      VT_RETURN_IF_ERROR(directory_->Remove());
+      index_.SetCovered(std::nullopt);
+    }
+  }
+  if (!opened) {
+    std::unique_ptr<TableIndex> index = index_.MakeEmpty();
+    VT_ASSIGN_OR_RETURN(const uint64_t sequence, LoadRows(*index, stop));
+    if (stop) return absl::OkStatus();
+    VT_RETURN_IF_ERROR(CatchUpAndInstall(std::move(index), sequence));
+  }
+  const uint64_t rows = index_.indexed_rows();
+  if (rows > 0) {
+    parts_.events.Report(EventSink::Level::kInfo,
+                         absl::StrFormat("%s: %d rows searchable after %.2f s", Label(), rows,
+                                         absl::ToDoubleSeconds(absl::Now() - start)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<uint64_t>> Table::OpenSegments(TableIndex& index) {
+  VT_ASSIGN_OR_RETURN(const std::optional<IndexManifest> manifest, directory_->ReadManifest());
+  if (!manifest) return std::optional<uint64_t>();
+  const TableRecord record = writer_.record();
+  if (manifest->table_created != record.created_unix_micros) {
+    return absl::FailedPreconditionError("it is that of another table");
+  }
+  if (manifest->written > record.applied_sequence) {
+    return absl::DataLossError(absl::StrCat("it goes up to mutation ", manifest->written,
+                                            "; the store has ", record.applied_sequence));
+  }
+  std::vector<std::shared_ptr<SealedSegment>> segments;
+  for (const IndexManifest::Segment& named : manifest->segments) {
+    VT_ASSIGN_OR_RETURN(SegmentReader reader, SegmentReader::Open(directory_->PathOf(named.file)));
+    VT_ASSIGN_OR_RETURN(segments.emplace_back(),
+                        SealedSegment::Open(std::move(reader), shape_.metric, codec_));
+  }
+  VT_RETURN_IF_ERROR(index.Restore(*manifest, std::move(segments)));
+  return std::optional<uint64_t>(manifest->covered);
+}
+
+absl::Status Table::CatchUpAndInstall(std::unique_ptr<TableIndex> index, uint64_t sequence) {
   VT_ASSIGN_OR_RETURN(sequence, CatchUp(*index, sequence, kRoundsBesideWriters));
   absl::Status status;
   writer_.RunExclusive([&](TableRecord& record) {
     absl::StatusOr<uint64_t> reached = CatchUp(*index, sequence, SIZE_MAX);
     status = reached.status();
     if (!status.ok()) return;
+    if (*reached != record.applied_sequence) {
+      status = absl::DataLossError(absl::StrCat("the log ends at mutation ", *reached,
+                                                "; the last one was ", record.applied_sequence));
+      return;
+    }
     index->Publish(record.applied_sequence);
     if (index->snapshot()->live_rows() != record.rows) {
       status = absl::DataLossError(absl::StrCat("the store holds ", index->snapshot()->live_rows(),
@@ -57,14 +118,7 @@ absl::Status Table::TryLoadIndex(const std::atomic<bool>& stop) {
     }
     index_.Install(std::move(index));
   });
-  VT_RETURN_IF_ERROR(status);
-  const uint64_t rows = index_.indexed_rows();
-  if (rows > 0) {
-    parts_.events.Report(EventSink::Level::kInfo,
-                         absl::StrFormat("%s: %d rows searchable after %.2f s", Label(), rows,
-                                         absl::ToDoubleSeconds(absl::Now() - start)));
-  }
-  return absl::OkStatus();
+  return status;
 }
 
 absl::StatusOr<uint64_t> Table::LoadRows(TableIndex& index, const std::atomic<bool>& stop) {

@@ -81,7 +81,12 @@ class Search {
       queries.push_back(*std::move(query));
       places.push_back(i);
     }
-    IndexSearchOptions options{options_.k, options_.first_n, [this] { return KeepGoing(); }};
+    IndexSearchOptions options;
+    options.k = options_.k;
+    options.first_n = options_.first_n;
+    options.min_score = options_.min_score;
+    if (!options_.exact && options_.recall < 1) options.recall = options_.recall;
+    options.keep_going = [this] { return KeepGoing(); };
     VT_ASSIGN_OR_RETURN(const std::vector<IndexResult> results, snapshot_.Search(queries, options));
     for (size_t q = 0; q < results.size(); ++q) Fill(results[q], outcomes[places[q]]);
     if (options_.max_hits > 0 && hits_ > options_.max_hits) {
@@ -120,6 +125,9 @@ class Search {
 
   void Fill(const IndexResult& result, QueryOutcome& outcome) {
     outcome.rows_searched = result.rows_searched;
+    outcome.exact = result.exact;
+    outcome.width = result.width;
+    outcome.recall = result.recall;
     for (const IndexHit& hit : result.hits) {
       if (options_.min_score && hit.score < *options_.min_score) break;  // best first
       SearchHit out{hit.row.row_id, std::string(hit.row.word), hit.score, std::nullopt, {}};
@@ -176,7 +184,9 @@ absl::StatusOr<SearchOutcome> Table::Nearest(std::span<const QueryTarget> querie
   for (QueryOutcome& outcome : *outcomes) {
     if (!outcome.status.ok()) outcome.status = Annotate(outcome.status, Label());
   }
-  return SearchOutcome{*std::move(outcomes), /*exact=*/true, std::string(parts_.backend.device()),
+  const bool exact = std::all_of(outcomes->begin(), outcomes->end(),
+                                 [](const QueryOutcome& outcome) { return outcome.exact; });
+  return SearchOutcome{*std::move(outcomes), exact, std::string(parts_.backend.device()),
                        (*snapshot)->sequence()};
 }
 

@@ -16,6 +16,7 @@
 #include "common/metric.h"
 #include "common/precision.h"
 #include "index/index_memory.h"
+#include "index/table_index.h"
 #include "storage/mutation.h"
 #include "storage/usage.h"
 
@@ -40,6 +41,7 @@ struct TableDescription {
   uint64_t indexed_rows = 0;
   int64_t created_unix_micros = 0;
   uint64_t applied_sequence = 0;  // 0: no mutation yet
+  bool optimizing = false;        // segments of the index are being merged on request
 };
 
 // What a table weighs in truth: on disk and in memory.
@@ -95,10 +97,22 @@ struct DeleteOutcome {
 // A word, a row id or a vector of the table's dimension.
 using QueryTarget = std::variant<std::string_view, uint64_t, std::span<const float>>;
 
+// How indexes are made.
+struct IndexOptions {
+  std::string directory;       // of all tables' indexes; empty: they live in memory alone
+  size_t build_threads = 1;    // that build a graph
+  size_t graph_rows = 16'384;  // from which on a segment gets one
+};
+
+// The recall that searches reach unless they ask for another.
+inline constexpr double kDefaultRecall = 0.98;
+
 // What all queries of a request share.
 struct SearchOptions {
   uint32_t k = 10;
-  std::optional<double> min_score;              // leave out hits below it
+  bool exact = false;               // scan, whatever graphs there are
+  double recall = kDefaultRecall;   // over 0, up to 1: which asks for exact answers, too
+  std::optional<double> min_score;  // leave out hits below it
   std::vector<std::string_view> exclude_words;  // unknown ones are ignored
   std::optional<uint64_t> first_n;              // only rows with an id below it
   bool include_self = false;                    // the query's own word may be a hit
@@ -126,13 +140,16 @@ struct QueryOutcome {
   std::vector<SearchHit> hits;  // nearest first, equal scores by lower row id
   ShortReason short_reason = ShortReason::kNone;
   uint64_t rows_searched = 0;  // live rows that the filter let through
+  bool exact = true;           // no row that belongs among the hits can be missing
+  uint32_t width = 0;          // of the walk, where the answer isn't exact
+  double recall = 1;           // measured for walks of that width
 };
 
 struct SearchOutcome {
   std::vector<QueryOutcome> queries;  // in the order asked
-  bool exact = true;
-  std::string device;     // which backend proposed: "cpu"
-  uint64_t sequence = 0;  // the last mutation that the search saw
+  bool exact = true;                  // all of them
+  std::string device;                 // which backend proposed: "cpu"
+  uint64_t sequence = 0;              // the last mutation that the search saw
 };
 
 struct SimilarityOutcome {

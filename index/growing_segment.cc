@@ -10,19 +10,11 @@
 namespace vectable {
 namespace {
 
-constexpr size_t kChunkBytes = size_t{2} << 20;  // of vectors as fp32: a huge page
-constexpr size_t kMinChunkRows = 16;
-constexpr size_t kMaxChunkRows = 8192;
-constexpr size_t kSegmentRows = size_t{1} << 17;
+constexpr size_t kSegmentRows = size_t{1} << 16;
 constexpr size_t kSegmentBytes = size_t{1} << 30;  // of vectors as fp32, for very wide rows
 constexpr size_t kWordBlockBytes = size_t{64} << 10;
 
-size_t ChunkRows(size_t dimensions) {
-  return std::clamp(kChunkBytes / (dimensions * sizeof(float)), kMinChunkRows, kMaxChunkRows);
-}
-
-size_t SegmentRows(size_t dimensions) {
-  const size_t chunk_rows = ChunkRows(dimensions);
+size_t SegmentRows(size_t dimensions, size_t chunk_rows) {
   const size_t rows = std::min(kSegmentRows, kSegmentBytes / (dimensions * sizeof(float)));
   return std::max<size_t>(rows / chunk_rows, 1) * chunk_rows;
 }
@@ -32,8 +24,8 @@ uint64_t HashWord(std::string_view word) { return std::hash<std::string_view>()(
 }  // namespace
 
 GrowingSegment::GrowingSegment(Metric metric, VectorCodec codec)
-    : Segment(metric, codec, ChunkRows(codec.dimensions())),
-      capacity_(SegmentRows(codec.dimensions())),
+    : Segment(metric, codec, BlockRowsFor(codec.dimensions())),
+      capacity_(SegmentRows(codec.dimensions(), block_rows())),
       chunks_(capacity_ / block_rows()),
       by_word_(capacity_),
       by_row_id_(capacity_) {}

@@ -20,6 +20,10 @@ class GrowingSegment final : public Segment {
  public:
   GrowingSegment(Metric metric, VectorCodec codec);
 
+  // Every row put up to this sequence number is in another segment.
+  uint64_t begins_after() const { return begins_after_; }
+  void set_begins_after(uint64_t sequence) { begins_after_ = sequence; }
+
   bool full() const { return slots_ == capacity_; }
   // Adds a row version; the segment is not full. Throws std::bad_alloc and then has changed nothing
   // that a reader could see.
@@ -48,6 +52,7 @@ class GrowingSegment final : public Segment {
   SlotMap by_word_;
   SlotMap by_row_id_;
   size_t slots_ = 0;
+  uint64_t begins_after_ = 0;
   std::atomic<double> max_norm_{0};
   std::atomic<size_t> word_bytes_{0};  // of all words
   std::vector<std::unique_ptr<char[]>> word_blocks_;

@@ -20,6 +20,7 @@ class RowFilter {
   uint64_t version() const { return version_; }
   // Row ids below it only.
   uint64_t end() const { return end_; }
+  bool has_end() const { return end_ != std::numeric_limits<uint64_t>::max(); }
   // How many rows below the end are excluded.
   uint64_t excluded_rows() const {
     uint64_t rows = 0;

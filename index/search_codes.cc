@@ -86,6 +86,7 @@ CodedQuery::CodedQuery(Metric metric, std::span<const float> vector)
   const double divisor = metric == Metric::kEuclidean || length == 0 ? 1.0 : length;
   const double norm = length / divisor;
   const Coded coded = Encode(vector, divisor, codes.data());
+  sum = SumOfCodes(codes.data(), codes.size());
   const double slack = 1 + 0x1p-16;  // of these sums themselves
   const double n_weight = (coded.error + norm * kRounding) * slack;
   bounds.factor = coded.scale;

@@ -54,7 +54,10 @@ struct CodedQuery {
   // `vector` is finite and, under cosine, not zero.
   CodedQuery(Metric metric, std::span<const float> vector);
 
+  QueryCodes query() const { return {codes.data(), sum}; }
+
   std::vector<int8_t> codes;  // padded
+  int32_t sum = 0;            // of the codes
   CodeBounds bounds;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -60,17 +61,22 @@ class Segment {
   virtual size_t slots() const = 0;
   // The slot is dead in `version`, greater than 0, and later.
   virtual void MarkDead(size_t slot, uint64_t version) = 0;
-  size_t dead_slots() const { return dead_slots_; }
+  size_t dead_slots() const { return dead_slots_.load(std::memory_order_relaxed); }
   // The live slot of a row id, or kNoSlot.
   uint32_t FindLiveRowId(uint64_t row_id) const {
     return FindRowId(row_id, slots(), kLatestVersion);
   }
 
  protected:
+  // Blocks of about a huge page of vectors as fp32.
+  static size_t BlockRowsFor(size_t dimensions) {
+    constexpr size_t kBlockBytes = size_t{2} << 20;
+    return std::clamp<size_t>(kBlockBytes / (dimensions * sizeof(float)), 16, 8192);
+  }
   Segment(Metric metric, VectorCodec codec, size_t block_rows)
       : codec_(codec), coder_(metric, codec), block_rows_(block_rows) {}
 
-  size_t dead_slots_ = 0;
+  std::atomic<size_t> dead_slots_{0};
 
  private:
   const VectorCodec codec_;

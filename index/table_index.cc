@@ -2,12 +2,19 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 #include "common/status_util.h"
-#include "index/exact_search.h"
 #include "index/growing_segment.h"
-#include "index/row_filter.h"
+#include "index/sealed_segment.h"
 
 namespace vectable {
+namespace {
+
+// While rows come in fast, so many full segments are let pile up before they are merged.
+constexpr size_t kMostUnsealed = 8;
+
+}  // namespace
 std::optional<IndexedRow> IndexSnapshot::FindWord(std::string_view word) const {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     const uint32_t slot = part->segment->FindWord(word, part->slots, version_);
@@ -53,6 +60,26 @@ uint64_t IndexSnapshot::RowsBelow(std::optional<uint64_t> end) const {
   return rows;
 }
 
+absl::Status IndexSnapshot::CheckSegments(const std::function<bool()>& stop) const {
+  for (const Part& part : parts_) {
+    if (stop()) break;
+    if (const auto* sealed = dynamic_cast<const SealedSegment*>(part.segment.get())) {
+      VT_RETURN_IF_ERROR(sealed->CheckCodes());
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool IndexSnapshot::MayMerge(size_t close_from) const {
+  for (const Part& part : parts_) {
+    const bool sealed = dynamic_cast<const SealedSegment*>(part.segment.get()) != nullptr;
+    const bool growing = !sealed && &part == &parts_.back();
+    if (!sealed && (!growing || part.slots >= close_from)) return true;
+    if (part.segment->dead_slots() * 2 > part.slots) return true;
+  }
+  return false;
+}
+
 IndexMemory IndexSnapshot::Memory() const {
   IndexMemory memory;
   for (const Part& part : parts_) {
@@ -63,16 +90,20 @@ IndexMemory IndexSnapshot::Memory() const {
   return memory;
 }
 
-absl::StatusOr<std::vector<IndexResult>> IndexSnapshot::Search(
-    std::span<const IndexQuery> queries, const IndexSearchOptions& options) const {
-  ExactSearch search(metric_, version_, queries, options);
-  for (const RowBlock& block : Blocks()) VT_RETURN_IF_ERROR(search.AddBlock(block));
-  VT_ASSIGN_OR_RETURN(std::vector<IndexResult> results, search.Finish());
-  const uint64_t rows = RowsBelow(options.first_n);
-  for (size_t q = 0; q < queries.size(); ++q) {
-    results[q].rows_searched = rows - RowFilter(queries[q], options, version_).excluded_rows();
+std::vector<SegmentDescription> IndexSnapshot::Segments() const {
+  std::vector<SegmentDescription> all;
+  for (const Part& part : parts_) {
+    SegmentDescription& one = all.emplace_back();
+    for (size_t slot = 0; slot < part.slots; ++slot) {
+      ++(part.segment->IsLive(slot, version_) ? one.rows : one.dead_rows);
+    }
+    if (const auto* sealed = dynamic_cast<const SealedSegment*>(part.segment.get())) {
+      one.sealed = true;
+      one.graph = sealed->has_graph();
+      one.recall = sealed->curve().points();
+    }
   }
-  return results;
+  return all;
 }
 
 TableIndex::TableIndex(Metric metric, VectorCodec codec, const BatchBackend& backend)
@@ -112,17 +143,20 @@ bool TableIndex::MarkDead(uint64_t row_id) {
 }
 
 GrowingSegment& TableIndex::Growing() {
-  if (segments_.empty() || segments_.back()->full()) {
-    segments_.push_back(std::make_shared<GrowingSegment>(metric_, codec_));
+  if (growing_ == nullptr || growing_->full()) {
+    growing_ = std::make_shared<GrowingSegment>(metric_, codec_);
+    growing_->set_begins_after(sequence_);
+    segments_.push_back(growing_);
   }
-  return *segments_.back();
+  return *growing_;
 }
 
 void TableIndex::Publish(uint64_t sequence) {
   Compact();
+  sequence_ = sequence;
   std::vector<IndexSnapshot::Part> parts;
   parts.reserve(segments_.size());
-  for (const std::shared_ptr<GrowingSegment>& segment : segments_) {
+  for (const std::shared_ptr<Segment>& segment : segments_) {
     parts.push_back({segment, segment->slots()});
   }
   auto snapshot = std::make_shared<const IndexSnapshot>(metric_, codec_, backend_, std::move(parts),
@@ -133,18 +167,146 @@ void TableIndex::Publish(uint64_t sequence) {
   snapshot_.swap(snapshot);
 }
 
+bool TableIndex::IsMerging(const Segment& segment) const {
+  return std::find(merging_.begin(), merging_.end(), &segment) != merging_.end();
+}
+
+uint64_t TableIndex::LiveRows(const Segment& segment) const {
+  return segment.slots() - segment.dead_slots();
+}
+
 void TableIndex::Compact() {
   // Each move costs at most as many rows as died in the segment, so the work per change is bounded.
-  // Only full segments are moved; the growing one is at most one segment's worth of dead rows.
+  // Only full growing segments are moved; others wait for a merge.
   for (size_t i = 0; i < segments_.size();) {
-    const std::shared_ptr<GrowingSegment> segment = segments_[i];
-    if (!segment->full() || segment->dead_slots() * 2 <= segment->slots()) {
+    const std::shared_ptr<Segment> segment = segments_[i];
+    const auto* const grown = dynamic_cast<const GrowingSegment*>(segment.get());
+    if (grown == nullptr || !grown->full() || segment->dead_slots() * 2 <= segment->slots() ||
+        IsMerging(*segment)) {
       ++i;
       continue;
     }
     MoveLiveRows(*segment);
+    growing_->set_begins_after(std::min(growing_->begins_after(), grown->begins_after()));
     segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(i));
   }
+}
+
+std::optional<MergePlan> TableIndex::PlanMerge(const MergeWish& wish) {
+  if (!merging_.empty()) return std::nullopt;
+  if (growing_ != nullptr && (wish.everything || growing_->full() ||
+                              growing_->slots() >= std::max<size_t>(wish.close_from, 1))) {
+    growing_.reset();  // what comes next begins another
+  }
+  std::vector<std::shared_ptr<Segment>> chosen;
+  std::vector<std::shared_ptr<Segment>> others;
+  uint64_t rows = 0;
+  size_t unsealed = 0;
+  bool dead = false;
+  for (const std::shared_ptr<Segment>& segment : segments_) {
+    if (segment == growing_) continue;
+    const bool sealed = dynamic_cast<const SealedSegment*>(segment.get()) != nullptr;
+    const bool mostly_dead = segment->dead_slots() * 2 > segment->slots();
+    const bool any_dead = segment->dead_slots() > 0;
+    unsealed += sealed ? 0 : 1;
+    const bool wanted = !sealed || mostly_dead || (wish.everything && any_dead);
+    if (wanted && (chosen.empty() || rows + LiveRows(*segment) <= kMostMergedRows)) {
+      chosen.push_back(segment);
+      rows += LiveRows(*segment);
+      dead = dead || (sealed && any_dead);
+    } else {
+      others.push_back(segment);
+    }
+  }
+  // While many rows come in, they are better merged all together a little later.
+  if (!wish.everything && !wish.idle && unsealed < kMostUnsealed &&
+      wish.close_from == std::numeric_limits<size_t>::max() && !dead) {
+    return std::nullopt;
+  }
+  std::sort(others.begin(), others.end(),
+            [this](const auto& a, const auto& b) { return LiveRows(*a) < LiveRows(*b); });
+  if (chosen.empty() && wish.everything && others.size() > 1 &&
+      LiveRows(*others[0]) + LiveRows(*others[1]) <= kMostMergedRows) {
+    chosen.push_back(others[0]);
+    rows = LiveRows(*others[0]);
+    others.erase(others.begin());
+  }
+  if (chosen.empty()) return std::nullopt;
+  for (const std::shared_ptr<Segment>& segment : others) {
+    const uint64_t more = LiveRows(*segment);
+    if (rows + more > kMostMergedRows) continue;
+    if (!wish.everything && more > 2 * rows) break;
+    chosen.push_back(segment);
+    rows += more;
+  }
+  MergePlan plan;
+  plan.version = version_ - 1;  // the last published
+  plan.live_rows = rows;
+  for (const std::shared_ptr<Segment>& segment : chosen) {
+    plan.sources.push_back({segment, segment->slots()});
+    merging_.push_back(segment.get());
+  }
+  return plan;
+}
+
+void TableIndex::InstallMerged(const MergePlan& plan, std::shared_ptr<SealedSegment> merged) {
+  merging_.clear();
+  if (merged == nullptr) return;
+  // Rows that died meanwhile.
+  for (const IndexSnapshot::Part& source : plan.sources) {
+    for (size_t slot = 0; slot < source.slots; ++slot) {
+      const RowColumns row = source.segment->Columns(slot);
+      const uint64_t dead_at = row.dead_at->load(std::memory_order_relaxed);
+      if (dead_at <= plan.version) continue;
+      merged->MarkDead(merged->FindLiveRowId(*row.row_ids), dead_at);
+    }
+  }
+  const auto is_source = [&](const std::shared_ptr<Segment>& segment) {
+    return std::any_of(plan.sources.begin(), plan.sources.end(),
+                       [&](const auto& source) { return source.segment == segment; });
+  };
+  std::erase_if(segments_, is_source);
+  // Before the one that grows, if there is one.
+  if (merged->slots() > 0) segments_.insert(segments_.begin(), std::move(merged));
+  Publish(sequence_);
+}
+
+std::optional<IndexManifest> TableIndex::Manifest() const {
+  IndexManifest manifest;
+  manifest.covered = sequence_;
+  manifest.written = sequence_;
+  for (const std::shared_ptr<Segment>& segment : segments_) {
+    if (const auto* grown = dynamic_cast<const GrowingSegment*>(segment.get())) {
+      manifest.covered = std::min(manifest.covered, grown->begins_after());
+      continue;
+    }
+    const auto& sealed = dynamic_cast<const SealedSegment&>(*segment);
+    if (sealed.file() == 0) return std::nullopt;
+    IndexManifest::Segment& named = manifest.segments.emplace_back();
+    named.file = sealed.file();
+    for (uint32_t slot = 0; sealed.dead_slots() > 0 && slot < sealed.slots(); ++slot) {
+      if (!sealed.IsLive(slot, kLatestVersion)) named.dead.push_back(slot);
+    }
+  }
+  return manifest;
+}
+
+absl::Status TableIndex::Restore(const IndexManifest& manifest,
+                                 std::vector<std::shared_ptr<SealedSegment>> segments) {
+  for (size_t i = 0; i < segments.size(); ++i) {
+    for (const uint32_t slot : manifest.segments[i].dead) {
+      if (slot >= segments[i]->slots()) {
+        return absl::DataLossError(
+            absl::StrCat("slot ", slot, " of segment ", manifest.segments[i].file, " isn't there"));
+      }
+      segments[i]->MarkDead(slot, version_);
+    }
+    segments[i]->set_file(manifest.segments[i].file);
+    live_rows_ += LiveRows(*segments[i]);
+    segments_.push_back(std::move(segments[i]));
+  }
+  Publish(manifest.covered);
+  return absl::OkStatus();
 }
 
 void TableIndex::MoveLiveRows(const Segment& from) {

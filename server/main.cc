@@ -39,14 +39,17 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(const ServerOptions& options, E
 }
 
 absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(std::unique_ptr<Store> store,
-                                                       const Limits& limits, EventSink& events,
+                                                       EventSink& events,
                                                        const BatchBackend& backend,
+                                                       const ServerOptions& options,
                                                        TableHealth& health) {
   DatabaseParts parts;
   parts.store = std::move(store);
-  parts.limits = limits;
+  parts.limits = options.limits;
   parts.events = &events;
   parts.backend = &backend;
+  parts.index.build_threads = options.build_threads;
+  parts.index.directory = options.data + "/index";
   parts.on_searchable = [&health](const std::string& table, bool searchable) {
     health.Set(table, searchable);
   };
@@ -107,7 +110,7 @@ int Serve(const ServerOptions& options) {
   const std::unique_ptr<BatchBackend> backend = MakeFaissBackend();
   TableHealth health;
   absl::StatusOr<std::unique_ptr<Database>> database =
-      OpenDatabase(*std::move(store), options.limits, events, *backend, health);
+      OpenDatabase(*std::move(store), events, *backend, options, health);
   if (!database.ok()) return Fail(database.status());
   LogTables(**database, health, *log);
 

@@ -62,6 +62,8 @@ absl::StatusOr<QueryTarget> TargetFromProto(const v1::Term& term, const std::str
 SearchOptions SearchOptionsFromProto(const v1::NearestRequest& request, const CallState& call) {
   SearchOptions options;
   options.k = request.k();
+  options.exact = request.exact();
+  if (request.recall() != 0) options.recall = request.recall();
   if (request.has_min_score()) options.min_score = request.min_score();
   options.exclude_words.assign(request.exclude_words().begin(), request.exclude_words().end());
   if (request.first_n() != 0) options.first_n = request.first_n();
@@ -81,6 +83,9 @@ void FillQueryResult(const v1::Query& query, QueryOutcome outcome, v1::QueryResu
   for (SearchHit& hit : outcome.hits) FillHit(std::move(hit), *result.add_hits());
   result.set_short_reason(ShortReasonToProto(outcome.short_reason));
   result.set_rows_searched(outcome.rows_searched);
+  result.set_exact(outcome.exact);
+  result.set_width(outcome.width);
+  result.set_recall(outcome.recall);
 }
 
 }  // namespace vectable

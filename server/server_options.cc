@@ -29,6 +29,7 @@ constexpr char kDescription[] =
     "most 10 s later; a second signal stops it at once.";
 
 size_t DefaultThreads() { return std::max(2U, std::thread::hardware_concurrency()); }
+size_t BuildThreads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 // A whole number between the bounds, both included.
 template <class Number>
@@ -69,6 +70,8 @@ void AddServingFlags(CLI::App& app, ServerOptions& options, std::string& listen)
       })
       ->type_name("HOST:PORT");
   AddNumber(app, "--threads", options.threads, 1, kMaxThreads, "Threads that work on calls");
+  AddNumber(app, "--build-threads", options.build_threads, 1, kMaxThreads,
+            "Threads that build a graph, at low priority; searches come first");
   AddNumber(app, "--queue", options.queue, 1, kMaxQueue,
             "Calls that may wait for a thread, and searches that may wait for a table that loads;\n"
             "further ones are refused");
@@ -134,6 +137,7 @@ void AddGeneralFlags(CLI::App& app, ServerOptions& options, std::string& log_lev
 std::variant<ServerOptions, ExitStatus> ParseServerOptions(int argc, const char* const* argv) {
   ServerOptions options;
   options.threads = DefaultThreads();
+  options.build_threads = BuildThreads();
   std::string listen = ToString(options.listen);
   CLI::App app(kDescription, "vectable-server");
   AddStorageFlags(app, options);

@@ -17,7 +17,8 @@ struct ServerOptions {
   std::string data;  // the data directory
   ListenAddress listen{.host = "127.0.0.1", .port = 50'051};
   bool sync = true;
-  size_t threads = 0;  // at least 1 after parsing
+  size_t threads = 0;        // at least 1 after parsing
+  size_t build_threads = 0;  // as threads
   size_t queue = 1'024;
   uint64_t queue_mb = 1'024;  // MiB, as all "mb" here
   uint64_t block_cache_mb = 256;

@@ -27,6 +27,7 @@ void FillDisk(const TableUsage& usage, v1::TableDisk& disk) {
   disk.set_rows(usage.row_files);
   disk.set_blobs(usage.blob_files);
   disk.set_words(usage.word_files);
+  disk.set_index(usage.index_files);
   disk.set_total(usage.disk());
   disk.set_reclaimable_estimate(usage.reclaimable);
 }
@@ -40,6 +41,8 @@ void FillMemory(const TableReport& report, v1::TableMemory& memory) {
   memory.set_words(index.words);
   memory.set_id_maps(index.id_maps);
   memory.set_row_state(index.row_state);
+  if (index.graph > 0) memory.set_graph(index.graph);
+  if (index.mapped > 0) memory.set_mapped(index.mapped);
   memory.set_growing_segment(index.growing_segment);
   memory.set_total(index.total() + report.files.memtables);
 }

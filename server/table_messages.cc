@@ -56,6 +56,25 @@ v1::Table TableToProto(const TableDescription& table) {
   proto.set_created_unix_micros(table.created_unix_micros);
   proto.set_applied_sequence(table.applied_sequence);
   proto.set_indexed_rows(table.indexed_rows);
+  proto.set_optimizing(table.optimizing);
+  return proto;
+}
+
+v1::Table WholeTableToProto(const Table& table) {
+  v1::Table proto = TableToProto(table.Describe());
+  for (const SegmentDescription& segment : table.Segments()) {
+    v1::Segment* const added = proto.add_segments();
+    added->set_rows(segment.rows);
+    added->set_dead_rows(segment.dead_rows);
+    added->set_sealed(segment.sealed);
+    added->set_graph(segment.graph);
+    for (const RecallPoint& point : segment.recall) {
+      v1::RecallPoint* const on_curve = added->add_recall();
+      on_curve->set_width(point.width);
+      on_curve->set_recall_at_10(point.at_10);
+      on_curve->set_recall_at_100(point.at_100);
+    }
+  }
   return proto;
 }
 

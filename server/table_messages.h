@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "absl/status/statusor.h"
+#include "engine/table.h"
 #include "engine/types.h"
 #include "vectable/v1/table.pb.h"
 
@@ -15,5 +16,8 @@ absl::StatusOr<TableSpec> TableSpecFromProto(const v1::CreateTableRequest& reque
                                              size_t max_reply_bytes);
 
 v1::Table TableToProto(const TableDescription& table);
+
+// With the segments of its index.
+v1::Table WholeTableToProto(const Table& table);
 
 }  // namespace vectable

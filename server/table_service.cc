@@ -28,7 +28,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::GetTable(grpc::CallbackServerContext
       calls_, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.name()));
-        *answer.mutable_table() = TableToProto(table->Describe());
+        *answer.mutable_table() = WholeTableToProto(*table);
         return absl::OkStatus();
       });
 }
@@ -68,6 +68,19 @@ grpc::ServerUnaryReactor* TableServiceImpl::DropTable(grpc::CallbackServerContex
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const uint64_t rows, database_.DropTable(asked.name()));
         answer.set_dropped_rows(rows);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* TableServiceImpl::OptimizeTable(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* reply) {
+  return StartUnary<v1::OptimizeTableRequest, v1::OptimizeTableResponse>(
+      calls_, {context, request, reply},
+      [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
+        VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.name()));
+        table->Optimize();
+        *answer.mutable_table() = WholeTableToProto(*table);
         return absl::OkStatus();
       });
 }

@@ -14,7 +14,9 @@ using TableServiceBase = v1::TableService::WithRawCallbackMethod_CreateTable<
     v1::TableService::WithRawCallbackMethod_GetTable<
         v1::TableService::WithRawCallbackMethod_ListTables<
             v1::TableService::WithRawCallbackMethod_RenameTable<
-                v1::TableService::WithRawCallbackMethod_DropTable<v1::TableService::Service>>>>>;
+                v1::TableService::WithRawCallbackMethod_DropTable<
+                    v1::TableService::WithRawCallbackMethod_OptimizeTable<
+                        v1::TableService::Service>>>>>>;
 
 // The catalogue, as table.proto describes it. Thread-safe; database and environment outlive it.
 class TableServiceImpl final : public TableServiceBase {
@@ -37,6 +39,9 @@ class TableServiceImpl final : public TableServiceBase {
   grpc::ServerUnaryReactor* DropTable(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* OptimizeTable(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
 
  private:
   Database& database_;

@@ -82,10 +82,24 @@ std::optional<uint64_t> FamilyFileNumber(const std::filesystem::path& path) {
   return number;
 }
 
+// The table whose index, in .../index/t<id>/, the file belongs to.
+std::optional<uint32_t> IndexedTable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  const std::string name = folder.filename().string();
+  if (!name.starts_with('t') || folder.parent_path().filename() != "index") return std::nullopt;
+  uint32_t table_id = 0;
+  const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), table_id);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return table_id;
+}
+
 void AddFile(const std::filesystem::path& path, uint64_t bytes, const FileParts& parts,
              StoreUsage& usage) {
   usage.directory += bytes;
-  if (const std::optional<uint64_t> number = FamilyFileNumber(path)) {
+  if (const std::optional<uint32_t> table_id = IndexedTable(path)) {
+    const auto table = usage.tables.find(*table_id);
+    *(table == usage.tables.end() ? &usage.obsolete_files : &table->second.index_files) += bytes;
+  } else if (const std::optional<uint64_t> number = FamilyFileNumber(path)) {
     const auto part = parts.find(*number);
     *(part == parts.end() ? &usage.obsolete_files : part->second) += bytes;
   } else if (path.extension() == ".log") {

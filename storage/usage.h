@@ -8,9 +8,10 @@ namespace vectable {
 // What one table takes in a store. Bytes.
 struct TableUsage {
   // On disk: sizes of whole files.
-  uint64_t row_files = 0;   // rows whose values are small, and the references to blobs
-  uint64_t blob_files = 0;  // rows whose values are large
-  uint64_t word_files = 0;  // word -> row id
+  uint64_t row_files = 0;    // rows whose values are small, and the references to blobs
+  uint64_t blob_files = 0;   // rows whose values are large
+  uint64_t word_files = 0;   // word -> row id
+  uint64_t index_files = 0;  // of the table's folder index/t<id>, beside the store
   // What a compaction of all of these would give back: an estimate, which takes all rows for
   // equally large. Too low in a table whose row ids were given with gaps.
   uint64_t reclaimable = 0;
@@ -18,7 +19,7 @@ struct TableUsage {
   // In memory, not yet in files.
   uint64_t memtables = 0;
 
-  uint64_t disk() const { return row_files + blob_files + word_files; }
+  uint64_t disk() const { return row_files + blob_files + word_files + index_files; }
 };
 
 // What a store takes. The disk parts are disjoint and add up to `directory`.

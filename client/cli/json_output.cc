@@ -27,15 +27,16 @@ Json HitJson(const v1::Hit& hit, bool with_vector) {
   return json;
 }
 
-Json ResultJson(const v1::QueryResult& result, const QueryLabel& label, bool exact,
-                bool with_vectors) {
+Json ResultJson(const v1::QueryResult& result, const QueryLabel& label, bool with_vectors) {
   Json hits = Json::array();
   for (const v1::Hit& hit : result.hits()) hits.push_back(HitJson(hit, with_vectors));
   Json json;
   json["query"] = label.word ? Json(*label.word) : Json(nullptr);
   json["query_row_id"] = label.row_id ? Json(*label.row_id) : Json(nullptr);
   json["hits"] = std::move(hits);
-  json["exact"] = exact;
+  json["exact"] = result.exact();
+  json["width"] = result.width();
+  json["recall"] = result.recall();
   json["error"] = result.code() == 0 ? Json(nullptr) : Json(result.error());
   json["short_reason"] = NameOrNull(NameOf(result.short_reason()));
   json["rows_searched"] = result.rows_searched();
@@ -43,11 +44,9 @@ Json ResultJson(const v1::QueryResult& result, const QueryLabel& label, bool exa
 }
 
 Json DiskJson(const v1::TableDisk& disk) {
-  return {{"rows", disk.rows()},
-          {"blobs", disk.blobs()},
-          {"words", disk.words()},
-          {"total", disk.total()},
-          {"reclaimable_estimate", disk.reclaimable_estimate()}};
+  return {{"rows", disk.rows()},   {"blobs", disk.blobs()},
+          {"words", disk.words()}, {"index", disk.index()},
+          {"total", disk.total()}, {"reclaimable_estimate", disk.reclaimable_estimate()}};
 }
 
 // Parts that aren't known are left out.
@@ -58,6 +57,8 @@ Json MemoryJson(const v1::TableMemory& memory) {
   if (memory.has_words()) json["words"] = memory.words();
   if (memory.has_id_maps()) json["id_maps"] = memory.id_maps();
   if (memory.has_row_state()) json["row_state"] = memory.row_state();
+  if (memory.has_graph()) json["graph"] = memory.graph();
+  if (memory.has_mapped()) json["mapped"] = memory.mapped();
   json["memtables"] = memory.memtables();
   if (memory.has_total()) json["total"] = memory.total();
   if (memory.has_growing_segment()) json["growing_segment"] = memory.growing_segment();
@@ -113,6 +114,26 @@ Json TableJson(const v1::Table& table) {
   json["indexed_rows"] = table.indexed_rows();
   json["applied_sequence"] = table.applied_sequence();
   json["created_unix_micros"] = table.created_unix_micros();
+  json["optimizing"] = table.optimizing();
+  return json;
+}
+
+Json WholeTableJson(const v1::Table& table) {
+  Json json = TableJson(table);
+  json["segments"] = Json::array();
+  for (const v1::Segment& segment : table.segments()) {
+    Json curve = Json::array();
+    for (const v1::RecallPoint& point : segment.recall()) {
+      curve.push_back({{"width", point.width()},
+                       {"recall_at_10", point.recall_at_10()},
+                       {"recall_at_100", point.recall_at_100()}});
+    }
+    json["segments"].push_back({{"rows", segment.rows()},
+                                {"dead_rows", segment.dead_rows()},
+                                {"sealed", segment.sealed()},
+                                {"graph", segment.graph()},
+                                {"recall", std::move(curve)}});
+  }
   return json;
 }
 
@@ -124,12 +145,11 @@ Json RowJson(const v1::Row& row, bool with_vector) {
 
 Json NearestJson(const v1::NearestResponse& response, const std::vector<QueryLabel>& labels,
                  bool with_vectors) {
-  const bool exact = response.method() == v1::SEARCH_METHOD_EXACT;
   Json results = Json::array();
   for (int i = 0; i < response.results_size(); ++i) {
     const size_t at = static_cast<size_t>(i);
     const QueryLabel label = at < labels.size() ? labels[at] : QueryLabel();
-    results.push_back(ResultJson(response.results(i), label, exact, with_vectors));
+    results.push_back(ResultJson(response.results(i), label, with_vectors));
   }
   Json json;
   json["results"] = std::move(results);

@@ -28,6 +28,8 @@ struct QueryLabel {
 
 Json VectorJson(const v1::Vector& vector);
 Json TableJson(const v1::Table& table);
+// With the segments of its index.
+Json WholeTableJson(const v1::Table& table);
 // {"word":..,"row_id":..,"vector":[..]}, the vector only when `with_vector`.
 Json RowJson(const v1::Row& row, bool with_vector);
 // `labels` has one entry per result.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -24,6 +25,7 @@ struct NearestArguments {
   std::vector<float> vector;
   std::optional<uint64_t> k;
   bool exact = false;
+  std::optional<double> recall;
   std::optional<double> min_score;
   std::optional<uint64_t> first_n;
   std::vector<std::string> exclude;
@@ -47,6 +49,7 @@ v1::NearestRequest MakeRequest(const NearestArguments& arguments, std::vector<Qu
   request.set_table(arguments.table);
   request.set_k(static_cast<uint32_t>(arguments.k.value_or(kDefaultK)));
   request.set_exact(arguments.exact);
+  if (arguments.recall) request.set_recall(*arguments.recall);
   if (arguments.min_score) request.set_min_score(*arguments.min_score);
   request.set_first_n(arguments.first_n.value_or(0));
   request.set_include_vectors(arguments.vectors);
@@ -109,6 +112,18 @@ std::string ResultText(const v1::QueryResult& result, const QueryLabel& label, u
                      ShortText(result.short_reason(), k));
 }
 
+// How the graph was walked, over all queries; empty where none was.
+std::string WalkText(const v1::NearestResponse& response) {
+  uint32_t width = 0;
+  double recall = 1;
+  for (const v1::QueryResult& result : response.results()) {
+    if (result.code() != 0 || result.exact()) continue;
+    width = std::max(width, result.width());
+    recall = std::min(recall, result.recall());
+  }
+  return width == 0 ? "" : fmt::format(", beam width {} (recall {:.3f} measured)", width, recall);
+}
+
 void PrintForPeople(CliContext& context, const NearestArguments& arguments,
                     const v1::NearestResponse& response, const std::vector<QueryLabel>& labels) {
   bool answered = false;
@@ -121,9 +136,9 @@ void PrintForPeople(CliContext& context, const NearestArguments& arguments,
                   << "\n";
   }
   if (!answered) return;
-  context.out() << fmt::format("{} search on {} at {}, {:.3f} ms in the engine\n",
+  context.out() << fmt::format("{} search on {} at {}{}, {:.3f} ms in the engine\n",
                                NameOf(response.method()), response.device(),
-                               NameOf(response.precision()),
+                               NameOf(response.precision()), WalkText(response),
                                static_cast<double>(response.engine_micros()) / 1000);
 }
 
@@ -151,6 +166,10 @@ absl::StatusOr<int> Nearest(CliContext& context, const NearestArguments& argumen
 }
 
 void CheckArguments(NearestArguments& arguments, bool vector_given) {
+  if (arguments.recall && !(*arguments.recall > 0 && *arguments.recall <= 1)) {
+    throw CLI::ValidationError("--recall",
+                               fmt::format("{} isn't over 0 and up to 1", *arguments.recall));
+  }
   const bool keys = !arguments.words.empty() || !arguments.row_ids.empty();
   if (keys && vector_given) {
     throw CLI::ValidationError("nearest", "give either words (or --id) or --vector, not both");
@@ -200,7 +219,10 @@ void AddNearest(CLI::App& app, CliContext& context) {
                                 "A vector to look near: values separated by commas");
   AddNumber(*nearest, "-k", arguments->k, "Hits per query, 1 to 10,000; 10 if not given");
   nearest->add_flag("--exact", arguments->exact,
-                    "Ask for the exact answer, whatever index there is");
+                    "Ask for the exact answer, whatever graphs there are");
+  AddNumber(*nearest, "--recall", arguments->recall,
+            "Share of the true nearest rows that an answer shall hold on average, over 0 up to 1;\n"
+            "0.98 if not given");
   AddNumber(*nearest, "--min-score", arguments->min_score, "Leave out hits that score less");
   AddNumber(*nearest, "--first-n", arguments->first_n,
             "Only rows with an id below this, the most frequent words of a usual file; 0 for all");

@@ -93,6 +93,7 @@ TextTable MeasuredTable(const v1::ReportTableResponse& report) {
   add("on disk: rows", disk.rows());
   if (disk.blobs() > 0) add("on disk: blobs", disk.blobs());
   add("on disk: words", disk.words());
+  if (disk.index() > 0) add("on disk: index", disk.index());
   add("on disk: total", disk.total());
   add("  compaction gives back, about", disk.reclaimable_estimate());
   const v1::TableMemory& memory = report.measured().memory();
@@ -101,8 +102,10 @@ TextTable MeasuredTable(const v1::ReportTableResponse& report) {
   if (memory.has_words()) add("in memory: words", memory.words());
   if (memory.has_id_maps()) add("in memory: id maps", memory.id_maps());
   if (memory.has_row_state()) add("in memory: norms and marks", memory.row_state());
+  if (memory.has_graph()) add("in memory: graph", memory.graph());
   add("in memory: not yet on disk", memory.memtables());
   if (memory.has_total()) add("in memory: total", memory.total());
+  if (memory.has_mapped()) add("mapped files, in memory as read", memory.mapped());
   const v1::DatabaseDisk& all = report.measured().database_disk();
   add("database on disk: all tables", all.tables());
   add("database on disk: write-ahead log", all.write_ahead_log());

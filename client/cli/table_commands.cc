@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/arguments.h"
 #include "client/cli/commands.h"
@@ -73,11 +74,43 @@ absl::StatusOr<int> ListTables(CliContext& context) {
   return kExitOk;
 }
 
+constexpr absl::Duration kOptimizePoll = absl::Milliseconds(100);
+
+// The parts of the index, and the recall curve of the largest graph.
+std::string SegmentsText(const v1::Table& table, bool color) {
+  if (table.segments().empty()) return "";
+  TextTable out;
+  out.AddColumn("Segment");
+  for (const char* title : {"Rows", "Dead rows"}) out.AddColumn(title, TextTable::Align::kRight);
+  out.AddColumn("Searched by");
+  const v1::Segment* largest = nullptr;
+  for (int i = 0; i < table.segments_size(); ++i) {
+    const v1::Segment& segment = table.segments(i);
+    out.AddRow({fmt::format("{} ({})", i + 1, segment.sealed() ? "sealed" : "growing"),
+                WithThousands(segment.rows()), WithThousands(segment.dead_rows()),
+                segment.graph() ? "graph" : "scan"});
+    if (segment.graph() && (largest == nullptr || segment.rows() > largest->rows())) {
+      largest = &segment;
+    }
+  }
+  std::string text = "\n" + out.Render(color);
+  if (largest == nullptr) return text;
+  TextTable curve;
+  for (const char* title : {"Beam width", "Recall@10", "Recall@100"}) {
+    curve.AddColumn(title, TextTable::Align::kRight);
+  }
+  for (const v1::RecallPoint& point : largest->recall()) {
+    curve.AddRow({WithThousands(point.width()), fmt::format("{:.4f}", point.recall_at_10()),
+                  fmt::format("{:.4f}", point.recall_at_100())});
+  }
+  return text + "\nMeasured recall of the largest graph\n" + curve.Render(color);
+}
+
 absl::StatusOr<int> ShowTable(CliContext& context, const std::string& name) {
   VT_ASSIGN_OR_RETURN(Client* const client, context.Connect());
   VT_ASSIGN_OR_RETURN(const v1::Table table, client->GetTable(name));
   if (context.json) {
-    WriteJson(context.out(), TableJson(table));
+    WriteJson(context.out(), WholeTableJson(table));
     return kExitOk;
   }
   TextTable out;
@@ -98,7 +131,26 @@ absl::StatusOr<int> ShowTable(CliContext& context, const std::string& name) {
                                                              WithThousands(table.rows()))});
   const absl::Time created = absl::FromUnixMicros(table.created_unix_micros());
   out.AddRow({"Created", absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", created, absl::UTCTimeZone())});
-  context.out() << out.Render(context.out_color());
+  context.out() << out.Render(context.out_color()) << SegmentsText(table, context.out_color());
+  return kExitOk;
+}
+
+absl::StatusOr<int> OptimizeTable(CliContext& context, const std::string& name, bool wait) {
+  VT_ASSIGN_OR_RETURN(Client* const client, context.Connect());
+  VT_ASSIGN_OR_RETURN(v1::Table table, client->OptimizeTable(name));
+  while (wait && table.optimizing()) {
+    absl::SleepFor(kOptimizePoll);
+    VT_ASSIGN_OR_RETURN(table, client->GetTable(name));
+  }
+  if (context.json) {
+    WriteJson(context.out(), WholeTableJson(table));
+  } else if (table.optimizing()) {
+    context.out() << fmt::format("table {} is being optimized; 'table show' tells how it stands\n",
+                                 Quoted(name));
+  } else {
+    context.out() << fmt::format("table {} is optimized\n", Quoted(name))
+                  << SegmentsText(table, context.out_color());
+  }
   return kExitOk;
 }
 
@@ -167,7 +219,8 @@ std::vector<std::string> MetricNames() {
 }
 
 void AddTableCommands(CLI::App& app, CliContext& context) {
-  CLI::App* table = app.add_subcommand("table", "Create, list, show, rename and drop tables");
+  CLI::App* table =
+      app.add_subcommand("table", "Create, list, show, optimize, rename and drop tables");
   table->require_subcommand(1);
   AddCreate(*table, context);
 
@@ -179,6 +232,15 @@ void AddTableCommands(CLI::App& app, CliContext& context) {
   AddText(*show, "name", *name, "The table's name")->required();
   show->callback([&context, name] {
     context.command = [&context, name] { return ShowTable(context, *name); };
+  });
+
+  auto wait = std::make_shared<bool>(false);
+  CLI::App* optimize = table->add_subcommand(
+      "optimize", "Merge a table's index into as few parts as there can be, with graphs");
+  AddText(*optimize, "name", *name, "The table's name")->required();
+  optimize->add_flag("--wait", *wait, "Return when the work is done; else it goes on by itself");
+  optimize->callback([&context, name, wait] {
+    context.command = [&context, name, wait] { return OptimizeTable(context, *name, *wait); };
   });
 
   auto to = std::make_shared<std::string>();

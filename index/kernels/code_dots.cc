@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 // Highway leaves this level out unless it is asked for; it has the instruction that multiplies and
 // adds four pairs of bytes per lane.
@@ -45,7 +46,7 @@ HWY_INLINE __m512i Shifted(__m512i codes) {
   return _mm512_xor_si512(codes, _mm512_set1_epi8(static_cast<char>(0x80)));
 }
 
-HWY_INLINE int32_t SumOfCodes(const int8_t* codes, size_t padded) {
+HWY_INLINE int32_t SumOfPadded(const int8_t* codes, size_t padded) {
   __m512i sum = _mm512_setzero_si512();
   for (size_t i = 0; i < padded; i += 64) {
     sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(codes + i));
@@ -93,11 +94,12 @@ HWY_INLINE void DotFour(const int8_t* HWY_RESTRICT query, size_t padded, __mmask
 }
 
 template <typename RowAt>
-HWY_INLINE void DotEach(const int8_t* HWY_RESTRICT query, size_t dimensions, size_t count,
-                        const RowAt& row, int32_t* out) {
+HWY_INLINE void DotEach(QueryCodes from, size_t dimensions, size_t count, const RowAt& row,
+                        int32_t* out) {
+  const int8_t* HWY_RESTRICT query = from.codes;
   const size_t padded = PaddedCodes(dimensions);
   const __mmask64 mask = LastCodes(dimensions);
-  const __m128i correction = _mm_set1_epi32(kShift * SumOfCodes(query, padded));
+  const __m128i correction = _mm_set1_epi32(kShift * from.sum);
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
     DotFour(query, padded, mask, correction, row(i), row(i + 1), row(i + 2), row(i + 3), out + i);
@@ -179,7 +181,9 @@ void DotTile(const int8_t* queries, size_t query_count, CodeRows rows, size_t co
   const size_t padded = PaddedCodes(rows.dimensions);
   if (query_count < 3 || rows.dimensions > kTurnedDimensions) {
     for (size_t q = 0; q < query_count; ++q) {
-      DotEach(queries + q * padded, rows.dimensions, count, InSequence{rows}, out + q * count);
+      const int8_t* query = queries + q * padded;
+      DotEach({query, SumOfPadded(query, padded)}, rows.dimensions, count, InSequence{rows},
+              out + q * count);
     }
     return;
   }
@@ -192,7 +196,7 @@ void DotTile(const int8_t* queries, size_t query_count, CodeRows rows, size_t co
       const size_t here = std::min<size_t>(query_count - q, 4);
       int32_t corrections[4];
       for (size_t i = 0; i < here; ++i) {
-        corrections[i] = kShift * SumOfCodes(queries + (q + i) * padded, padded);
+        corrections[i] = kShift * SumOfPadded(queries + (q + i) * padded, padded);
       }
       const int8_t* first = queries + q * padded;
       int32_t* to = out + q * count + begin;
@@ -250,25 +254,28 @@ int32_t DotTwo(const int8_t* a, const int8_t* b, size_t dimensions) {
 #endif
 
 template <typename RowAt>
-HWY_INLINE void DotEach(const int8_t* query, size_t dimensions, size_t count, const RowAt& row,
+HWY_INLINE void DotEach(QueryCodes query, size_t dimensions, size_t count, const RowAt& row,
                         int32_t* out) {
-  for (size_t i = 0; i < count; ++i) out[i] = DotTwo(row(i), query, dimensions);
+  for (size_t i = 0; i < count; ++i) out[i] = DotTwo(row(i), query.codes, dimensions);
 }
+
+HWY_INLINE int32_t SumOfPadded(const int8_t* /*codes*/, size_t /*padded*/) { return 0; }
 
 void DotTile(const int8_t* queries, size_t query_count, CodeRows rows, size_t count, int32_t* out) {
   for (size_t q = 0; q < query_count; ++q) {
-    DotEach(queries + q * PaddedCodes(rows.dimensions), rows.dimensions, count, InSequence{rows},
-            out + q * count);
+    DotEach({queries + q * PaddedCodes(rows.dimensions), 0}, rows.dimensions, count,
+            InSequence{rows}, out + q * count);
   }
 }
 
 #endif
 
 void DotSequence(const int8_t* query, CodeRows rows, size_t count, int32_t* out) {
-  DotEach(query, rows.dimensions, count, InSequence{rows}, out);
+  DotEach({query, SumOfPadded(query, PaddedCodes(rows.dimensions))}, rows.dimensions, count,
+          InSequence{rows}, out);
 }
 
-void DotAt(const int8_t* query, CodeRows rows, const uint32_t* slots, size_t count, int32_t* out) {
+void DotAt(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t count, int32_t* out) {
   if (count == 0) return;
   DotEach(query, rows.dimensions, count, AtSlots{rows, slots}, out);
 }
@@ -340,7 +347,11 @@ void DotCodes(const int8_t* query, CodeRows rows, size_t count, int32_t* out) {
   HWY_DYNAMIC_DISPATCH(DotSequence)(query, rows, count, out);
 }
 
-void DotCodesAt(const int8_t* query, CodeRows rows, const uint32_t* slots, size_t count,
+int32_t SumOfCodes(const int8_t* codes, size_t count) {
+  return std::accumulate(codes, codes + count, int32_t{0});
+}
+
+void DotCodesAt(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t count,
                 int32_t* out) {
   HWY_DYNAMIC_DISPATCH(DotAt)(query, rows, slots, count, out);
 }

@@ -25,9 +25,17 @@ struct CodeRows {
 // out[i] = query . row i, for the first `count` rows. `query` has PaddedCodes(dimensions) codes.
 void DotCodes(const int8_t* query, CodeRows rows, size_t count, int32_t* out);
 
+// A query that meets few rows at a time: what its codes add up to is known.
+struct QueryCodes {
+  const int8_t* codes = nullptr;
+  int32_t sum = 0;
+};
+
+// The sum of `count` codes.
+int32_t SumOfCodes(const int8_t* codes, size_t count);
+
 // out[i] = query . row slots[i], for `count` slots.
-void DotCodesAt(const int8_t* query, CodeRows rows, const uint32_t* slots, size_t count,
-                int32_t* out);
+void DotCodesAt(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t count, int32_t* out);
 
 // out[q * count + i] = query q . row i: a tile of queries, PaddedCodes(dimensions) apart, over a
 // block of rows that fits in the cache.

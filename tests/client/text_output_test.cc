@@ -107,6 +107,7 @@ TEST(JsonOutputTest, Nearest) {
   response.set_device("cpu");
   response.set_precision(v1::PRECISION_FP32);
   v1::QueryResult& good = *response.add_results();
+  good.set_exact(true);
   v1::Hit& hit = *good.add_hits();
   hit.set_word("dog");
   hit.set_row_id(1);

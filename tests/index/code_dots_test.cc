@@ -64,7 +64,8 @@ class CodeDotsTest : public testing::TestWithParam<int64_t> {
     ASSERT_EQ(found, first);
     std::vector<uint32_t> slots(count);
     for (size_t i = 0; i < count; ++i) slots[i] = static_cast<uint32_t>(count - 1 - i);
-    DotCodesAt(queries.data(), rows, slots.data(), count, found.data());
+    DotCodesAt({queries.data(), SumOfCodes(queries.data(), padded)}, rows, slots.data(), count,
+               found.data());
     std::reverse(found.begin(), found.end());
     ASSERT_EQ(found, first);
     const auto a = std::make_unique<int8_t[]>(dimensions);

@@ -27,6 +27,7 @@ class DatabaseFixture {
   // Wraps the store of the next Open; for injected faults.
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap_store;
   std::function<void(const std::string&, uint64_t, const Mutation&)> on_mutation;
+  IndexOptions index_options;  // of the next Open
 
   void Open() {
     RocksStoreOptions options;
@@ -34,7 +35,13 @@ class DatabaseFixture {
     absl::StatusOr<std::unique_ptr<Store>> store = OpenRocksStore(options);
     ASSERT_TRUE(store.ok()) << store.status();
     if (wrap_store) *store = wrap_store(*std::move(store));
-    DatabaseParts parts{*std::move(store), limits_, &events_, backend_.get(), nullptr, on_mutation};
+    DatabaseParts parts;
+    parts.store = *std::move(store);
+    parts.limits = limits_;
+    parts.events = &events_;
+    parts.backend = backend_.get();
+    parts.index = index_options;
+    parts.on_mutation = on_mutation;
     absl::StatusOr<std::unique_ptr<Database>> database = Database::Create(std::move(parts));
     ASSERT_TRUE(database.ok()) << database.status();
     database_ = *std::move(database);

@@ -1,0 +1,347 @@
+#include "index/graph_builder.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "index/row_hash.h"
+
+namespace vectable {
+namespace {
+
+constexpr uint32_t kMostLevels = 16;
+constexpr size_t kMostLinks = CodeScorer::kMost;
+constexpr size_t kSlotsPerLook = 64;  // between looks at whether to stop
+constexpr int kNiceness = 10;         // of the building threads: searches come first
+
+}  // namespace
+
+class GraphBuilder::RowQuery {
+ public:
+  explicit RowQuery(size_t dimensions) : codes_(PaddedCodes(dimensions), 0) {}
+
+  void Set(const GraphBuilder& builder, uint32_t slot) {
+    const CodeRows& rows = builder.columns_.search;
+    std::memcpy(codes_.data(), rows.row(slot), rows.dimensions);
+    builder_ = &builder;
+    sum_ = builder.sums_[slot];
+    factor_ = builder.columns_.scale(slot);
+  }
+  CodeScorer scorer() const {
+    return {builder_->metric_, builder_->columns_, {codes_.data(), sum_}, factor_};
+  }
+
+ private:
+  std::vector<int8_t> codes_;
+  const GraphBuilder* builder_ = nullptr;
+  int32_t sum_ = 0;
+  float factor_ = 0;
+};
+
+// What one thread works with.
+struct GraphBuilder::Worker {
+  Worker(size_t slots, size_t dimensions)
+      : scratch(slots), query(dimensions), candidate(dimensions), other(dimensions) {}
+
+  WalkScratch scratch;
+  RowQuery query;
+  RowQuery candidate;
+  RowQuery other;
+  std::vector<Scored> candidates;
+  std::vector<Scored> chosen;
+  std::vector<Scored> thinned;
+};
+
+GraphBuilder::GraphBuilder(Metric metric, const RowColumns& columns, size_t slots,
+                           GraphOptions options)
+    : metric_(metric),
+      columns_(columns),
+      slots_(slots),
+      options_(std::move(options)),
+      base_room_(std::min<size_t>(options_.degree + options_.degree / 2, kMostLinks - 1)),
+      upper_room_(options_.degree / 2),
+      sums_(slots),
+      base_(AllocateLarge<Link>(slots * (1 + base_room_), true)),
+      upper_index_(slots, kNoSlot),
+      locks_(std::make_unique<std::atomic<bool>[]>(slots)) {
+  uint32_t lists = 0;
+  for (size_t slot = 0; slot < slots; ++slot) {
+    sums_[slot] = SumOfCodes(columns.search.row(slot), columns.search.dimensions);
+    new (&base_[slot * (1 + base_room_)]) Link(0);
+    const uint32_t level = LevelOf(static_cast<uint32_t>(slot));
+    if (level == 0) continue;
+    upper_index_[slot] = lists;
+    lists += level;
+  }
+  upper_ = std::make_unique<Link[]>(size_t{lists} * (1 + upper_room_));
+}
+
+GraphBuilder::~GraphBuilder() = default;
+
+// Drawn by the slot's number: the levels don't depend on which thread comes first.
+uint32_t GraphBuilder::LevelOf(uint32_t slot) const {
+  const double uniform = (static_cast<double>(HashRowId(slot + 0x5eedULL) >> 11) + 0.5) * 0x1p-53;
+  const double level = -std::log(uniform) / std::log(options_.degree / 2.0);
+  return std::min(static_cast<uint32_t>(level), kMostLevels - 1);
+}
+
+GraphBuilder::List GraphBuilder::ListOf(uint32_t slot, uint32_t level) const {
+  Link* const list = level == 0
+                         ? &base_[size_t{slot} * (1 + base_room_)]
+                         : &upper_[size_t{upper_index_[slot] + level - 1} * (1 + upper_room_)];
+  return {list, list + 1};
+}
+
+float GraphBuilder::Turned(float score, uint32_t from, uint32_t to) const {
+  if (metric_ != Metric::kEuclidean) return score;
+  const float from_norm = columns_.norm(from);
+  const float to_norm = columns_.norm(to);
+  return score + 0.5F * (to_norm * to_norm - from_norm * from_norm);
+}
+
+size_t GraphBuilder::CopyList(uint32_t slot, uint32_t level, uint32_t* out) const {
+  const List list = ListOf(slot, level);
+  const size_t size = list.size->load(std::memory_order_acquire);
+  for (size_t i = 0; i < size; ++i) out[i] = list.slots[i].load(std::memory_order_relaxed);
+  return size;
+}
+
+bool GraphBuilder::AddUpTo(size_t end) {
+  end_ = end;
+  const size_t threads = std::max<size_t>(options_.threads, 1);
+  if (threads == 1) {
+    Worker worker(slots_, columns_.search.dimensions);
+    Run(worker);
+    return !stopped_;
+  }
+  std::vector<std::thread> running;
+  for (size_t i = 0; i < threads; ++i) {
+    running.emplace_back([this] {
+      // Of this thread alone, on Linux.
+      setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
+      Worker worker(slots_, columns_.search.dimensions);
+      Run(worker);
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  return !stopped_;
+}
+
+void GraphBuilder::Run(Worker& worker) {
+  for (size_t done = 0; !stopped_.load(std::memory_order_relaxed); ++done) {
+    if (done % kSlotsPerLook == 0 && options_.stop && options_.stop()) {
+      stopped_ = true;
+      return;
+    }
+    const size_t slot = next_.fetch_add(1, std::memory_order_relaxed);
+    if (slot >= end_) {
+      next_.store(end_, std::memory_order_relaxed);
+      return;
+    }
+    Insert(worker, static_cast<uint32_t>(slot));
+  }
+}
+
+void GraphBuilder::Insert(Worker& worker, uint32_t slot) {
+  const uint32_t level = LevelOf(slot);
+  {
+    absl::MutexLock lock(&entry_mu_);
+    if (!any_) {
+      any_ = true;
+      entry_ = uint64_t{level} << 32 | slot;
+      return;
+    }
+  }
+  uint64_t entry = entry_.load(std::memory_order_acquire);
+  const auto top = static_cast<uint32_t>(entry >> 32);
+  auto at = static_cast<uint32_t>(entry);
+  worker.query.Set(*this, slot);
+  for (uint32_t l = top; l > level; --l) at = Descend(worker.query, l, at);
+  for (uint32_t l = std::min(top, level);; --l) {
+    SearchLevel(worker, worker.query, l, at, options_.width);
+    const WalkPool& pool = worker.scratch.pool;
+    worker.candidates.clear();
+    for (size_t i = 0; i < pool.size(); ++i) {
+      if (pool.slot(i) != slot) worker.candidates.push_back({pool.score(i), pool.slot(i)});
+    }
+    at = pool.slot(0);
+    Choose(worker, slot, worker.candidates, Degree(l), worker.chosen);
+    const List own = ListOf(slot, l);
+    for (size_t i = 0; i < worker.chosen.size(); ++i) {
+      own.slots[i].store(worker.chosen[i].slot, std::memory_order_relaxed);
+    }
+    own.size->store(static_cast<uint32_t>(worker.chosen.size()), std::memory_order_release);
+    const std::vector<Scored> chosen = worker.chosen;
+    for (const Scored& one : chosen) {
+      LinkBack(worker, one.slot, slot, Turned(one.score, slot, one.slot), l);
+    }
+    if (l == 0) break;
+  }
+  if (level > top) {
+    absl::MutexLock lock(&entry_mu_);
+    entry = entry_.load(std::memory_order_relaxed);
+    if (level > entry >> 32) entry_.store(uint64_t{level} << 32 | slot, std::memory_order_release);
+  }
+}
+
+uint32_t GraphBuilder::Descend(const RowQuery& query, uint32_t level, uint32_t entry) const {
+  const CodeScorer scorer = query.scorer();
+  uint32_t slots[kMostLinks];
+  float scores[kMostLinks];
+  float best;
+  scorer.Score(&entry, 1, &best);
+  while (true) {
+    const size_t count = CopyList(entry, level, slots);
+    if (count == 0) return entry;
+    for (size_t i = 0; i < count; ++i) scorer.Prefetch(slots[i]);
+    scorer.Score(slots, count, scores);
+    const size_t nearest = std::max_element(scores, scores + count) - scores;
+    if (scores[nearest] <= best) return entry;
+    best = scores[nearest];
+    entry = slots[nearest];
+  }
+}
+
+void GraphBuilder::SearchLevel(Worker& worker, const RowQuery& query, uint32_t level,
+                               uint32_t entry, size_t width) const {
+  const CodeScorer scorer = query.scorer();
+  WalkPool& pool = worker.scratch.pool;
+  VisitMarks& marks = worker.scratch.marks;
+  pool.Begin(width);
+  marks.Begin();
+  uint32_t slots[kMostLinks];
+  float scores[kMostLinks];
+  scorer.Score(&entry, 1, scores);
+  marks.Visit(entry);
+  pool.Add(scores[0], entry, true);
+  for (uint32_t slot = pool.TakeNext(); slot != kNoSlot; slot = pool.TakeNext()) {
+    const size_t listed = CopyList(slot, level, slots);
+    size_t count = 0;
+    for (size_t i = 0; i < listed; ++i) {
+      if (!marks.Visit(slots[i])) continue;
+      scorer.Prefetch(slots[i]);
+      slots[count++] = slots[i];
+    }
+    scorer.Score(slots, count, scores);
+    for (size_t i = 0; i < count; ++i) {
+      if (!(scores[i] > pool.worst())) continue;
+      pool.Add(scores[i], slots[i], true);
+      __builtin_prefetch(ListOf(slots[i], level).size);
+    }
+  }
+}
+
+void GraphBuilder::Choose(Worker& worker, uint32_t slot, const std::vector<Scored>& candidates,
+                          size_t most, std::vector<Scored>& chosen) const {
+  chosen.clear();
+  uint32_t slots[kMostLinks];
+  float scores[8];
+  for (const Scored& candidate : candidates) {
+    if (chosen.size() == most) break;
+    // Out where one chosen before is nearer to it than the slot is: that one leads there.
+    const float near = Turned(candidate.score, slot, candidate.slot);
+    worker.candidate.Set(*this, candidate.slot);
+    const CodeScorer scorer = worker.candidate.scorer();
+    bool out = false;
+    for (size_t begin = 0; begin < chosen.size() && !out; begin += 8) {
+      const size_t count = std::min<size_t>(chosen.size() - begin, 8);
+      scorer.Score(slots + begin, count, scores);
+      out = std::any_of(scores, scores + count, [near](float score) { return score > near; });
+    }
+    if (out) continue;
+    slots[chosen.size()] = candidate.slot;
+    chosen.push_back(candidate);
+  }
+}
+
+void GraphBuilder::LinkBack(Worker& worker, uint32_t from, uint32_t to, float score,
+                            uint32_t level) {
+  std::atomic<bool>& lock = locks_[from];
+  while (lock.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  const List list = ListOf(from, level);
+  const uint32_t size = list.size->load(std::memory_order_relaxed);
+  if (size < Room(level)) {
+    list.slots[size].store(to, std::memory_order_relaxed);
+    list.size->store(size + 1, std::memory_order_release);
+  } else {
+    uint32_t slots[kMostLinks];
+    float scores[kMostLinks];
+    CopyList(from, level, slots);
+    worker.other.Set(*this, from);
+    worker.other.scorer().Score(slots, size, scores);
+    worker.candidates.clear();
+    for (size_t i = 0; i < size; ++i) worker.candidates.push_back({scores[i], slots[i]});
+    worker.candidates.push_back({score, to});
+    std::sort(worker.candidates.begin(), worker.candidates.end(),
+              [](const Scored& a, const Scored& b) { return a.score > b.score; });
+    Choose(worker, from, worker.candidates, Degree(level), worker.thinned);
+    for (size_t i = 0; i < worker.thinned.size(); ++i) {
+      list.slots[i].store(worker.thinned[i].slot, std::memory_order_relaxed);
+    }
+    list.size->store(static_cast<uint32_t>(worker.thinned.size()), std::memory_order_release);
+  }
+  lock.store(false, std::memory_order_release);
+}
+
+GraphData GraphBuilder::Finish() const {
+  const size_t slots = end_;
+  GraphData data;
+  Graph& graph = data.graph;
+  graph.degree = options_.degree;
+  graph.upper_degree = options_.degree / 2;
+  data.links = AllocateLarge<uint32_t>(slots * graph.degree, true);
+  Worker worker(0, columns_.search.dimensions);
+  uint32_t listed[kMostLinks];
+  float scores[kMostLinks];
+  std::vector<uint32_t> node_of(slots, kNoSlot);
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    size_t size = CopyList(slot, 0, listed);
+    if (size > graph.degree) {
+      worker.other.Set(*this, slot);
+      worker.other.scorer().Score(listed, size, scores);
+      worker.candidates.clear();
+      for (size_t i = 0; i < size; ++i) worker.candidates.push_back({scores[i], listed[i]});
+      std::sort(worker.candidates.begin(), worker.candidates.end(),
+                [](const Scored& a, const Scored& b) { return a.score > b.score; });
+      Choose(worker, slot, worker.candidates, graph.degree, worker.thinned);
+      size = worker.thinned.size();
+      for (size_t i = 0; i < size; ++i) listed[i] = worker.thinned[i].slot;
+    }
+    uint32_t* const links = &data.links[size_t{slot} * graph.degree];
+    std::copy_n(listed, size, links);
+    std::fill(links + size, links + graph.degree, kNoSlot);
+    if (LevelOf(slot) == 0) continue;
+    node_of[slot] = static_cast<uint32_t>(data.upper_slots.size());
+    data.upper_slots.push_back(slot);
+  }
+  for (const uint32_t slot : data.upper_slots) {
+    const uint32_t levels = LevelOf(slot);
+    data.upper_offsets.push_back(
+        static_cast<uint32_t>(data.upper_links.size() / graph.upper_degree));
+    for (uint32_t level = 1; level <= levels; ++level) {
+      const size_t size = CopyList(slot, level, listed);
+      for (size_t i = 0; i < graph.upper_degree; ++i) {
+        data.upper_links.push_back(i < size ? node_of[listed[i]] : kNoSlot);
+      }
+    }
+  }
+  data.upper_offsets.push_back(
+      static_cast<uint32_t>(data.upper_links.size() / std::max(graph.upper_degree, 1U)));
+  const uint64_t entry = entry_;
+  graph.top_level = static_cast<uint32_t>(entry >> 32);
+  graph.entry_slot = static_cast<uint32_t>(entry);
+  graph.entry_node = graph.top_level > 0 ? node_of[graph.entry_slot] : 0;
+  graph.links = data.links.get();
+  graph.upper_slots = data.upper_slots;
+  graph.upper_offsets = data.upper_offsets;
+  graph.upper_links = data.upper_links;
+  return data;
+}
+
+}  // namespace vectable

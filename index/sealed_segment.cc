@@ -1,0 +1,268 @@
+#include "index/sealed_segment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_util.h"
+#include "common/vector_math.h"
+#include "index/row_hash.h"
+
+namespace vectable {
+namespace {
+
+template <typename T>
+const T* As(const FileMapping& mapping) {
+  return reinterpret_cast<const T*>(mapping.data());
+}
+
+template <typename Equals>
+uint32_t FindInMap(const uint32_t* map, size_t entries, uint64_t hash, const Equals& equals) {
+  const size_t mask = entries - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    if (map[i] == 0) return kNoSlot;
+    if (equals(map[i] - 1)) return map[i] - 1;
+  }
+}
+
+}  // namespace
+
+size_t MapEntries(size_t slots) { return std::bit_ceil(std::max<size_t>(slots * 2, 1)); }
+
+SealedSegment::SealedSegment(SegmentReader reader, Metric metric, VectorCodec codec)
+    : Segment(metric, codec, BlockRowsFor(codec.dimensions())),
+      reader_(std::move(reader)),
+      facts_(reader_.facts()),
+      scratch_(facts_.slots) {}
+
+absl::StatusOr<std::shared_ptr<SealedSegment>> SealedSegment::Open(SegmentReader reader,
+                                                                   Metric metric,
+                                                                   VectorCodec codec) {
+  const SegmentFacts& facts = reader.facts();
+  if (facts.metric != metric || facts.precision != codec.precision() ||
+      facts.dimensions != codec.dimensions()) {
+    return absl::FailedPreconditionError("the segment file is that of a table of another shape");
+  }
+  if (facts.slots > kMaxSlots || facts.sorted_slots > facts.slots ||
+      facts.degree > CodeScorer::kMost || facts.upper_degree > CodeScorer::kMost) {
+    return absl::DataLossError("the segment file has impossible numbers");
+  }
+  std::shared_ptr<SealedSegment> segment(new SealedSegment(std::move(reader), metric, codec));
+  VT_RETURN_IF_ERROR(segment->Load());
+  return segment;
+}
+
+absl::StatusOr<FileMapping> SealedSegment::MapChecked(SegmentSection section, size_t bytes) const {
+  VT_ASSIGN_OR_RETURN(FileMapping mapping, reader_.Map(section, bytes));
+  VT_RETURN_IF_ERROR(reader_.Check(section, mapping));
+  return mapping;
+}
+
+absl::Status SealedSegment::Load() {
+  const size_t slots = facts_.slots;
+  const auto read = [&](SegmentSection section, auto& array, size_t bytes) {
+    using Value = std::remove_reference_t<decltype(array[0])>;
+    array = AllocateLarge<Value>(bytes / sizeof(Value), true);
+    return reader_.Read(section, array.get(), bytes);
+  };
+  const size_t code_bytes = slots * codec().row_bytes();
+  if (coder().has_own_codes()) {
+    VT_RETURN_IF_ERROR(read(SegmentSection::kSearchCodes, search_codes_, slots * coder().stride()));
+    VT_RETURN_IF_ERROR(read(SegmentSection::kErrors, errors_, slots * sizeof(float)));
+    VT_ASSIGN_OR_RETURN(mapped_codes_, reader_.Map(SegmentSection::kCodes, code_bytes));
+  } else {
+    VT_RETURN_IF_ERROR(read(SegmentSection::kCodes, codes_, code_bytes));
+  }
+  if (coder().has_scale_column()) {
+    VT_RETURN_IF_ERROR(read(SegmentSection::kScales, scales_, slots * sizeof(float)));
+  }
+  if (coder().has_norms()) {
+    VT_RETURN_IF_ERROR(read(SegmentSection::kNorms, norms_, slots * sizeof(float)));
+    if (slots > 0) max_norm_ = *std::max_element(norms_.get(), norms_.get() + slots);
+  }
+  VT_ASSIGN_OR_RETURN(squared_norms_,
+                      MapChecked(SegmentSection::kSquaredNorms, slots * sizeof(double)));
+  VT_ASSIGN_OR_RETURN(row_ids_, MapChecked(SegmentSection::kRowIds, slots * sizeof(uint64_t)));
+  VT_ASSIGN_OR_RETURN(word_ends_, MapChecked(SegmentSection::kWordEnds, slots * sizeof(uint64_t)));
+  const uint64_t word_bytes = slots == 0 ? 0 : As<uint64_t>(word_ends_)[slots - 1];
+  VT_ASSIGN_OR_RETURN(words_, MapChecked(SegmentSection::kWords, word_bytes));
+  const size_t map_bytes = MapEntries(slots) * sizeof(uint32_t);
+  VT_ASSIGN_OR_RETURN(word_map_, MapChecked(SegmentSection::kWordMap, map_bytes));
+  VT_ASSIGN_OR_RETURN(row_id_map_, MapChecked(SegmentSection::kRowIdMap, map_bytes));
+  // Zeros, which mean that a row lives, cost no memory until they are written.
+  dead_at_.reset(
+      static_cast<DeathMark*>(std::calloc(std::max<size_t>(slots, 1), sizeof(DeathMark))));
+  if (dead_at_ == nullptr) throw std::bad_alloc();
+  return has_graph() ? LoadGraph() : absl::OkStatus();
+}
+
+absl::Status SealedSegment::LoadGraph() {
+  const auto read = [&](SegmentSection section, std::vector<uint32_t>& out) {
+    out.resize(reader_.Bytes(section) / sizeof(uint32_t));
+    return reader_.Read(section, out.data(), out.size() * sizeof(uint32_t));
+  };
+  const size_t links = facts_.slots * facts_.degree;
+  links_ = AllocateLarge<uint32_t>(links, true);
+  VT_RETURN_IF_ERROR(reader_.Read(SegmentSection::kLinks, links_.get(), links * sizeof(uint32_t)));
+  VT_RETURN_IF_ERROR(read(SegmentSection::kUpperSlots, upper_slots_));
+  VT_RETURN_IF_ERROR(read(SegmentSection::kUpperOffsets, upper_offsets_));
+  VT_RETURN_IF_ERROR(read(SegmentSection::kUpperLinks, upper_links_));
+  std::vector<RecallPoint> points(reader_.Bytes(SegmentSection::kRecallCurve) /
+                                  sizeof(RecallPoint));
+  VT_RETURN_IF_ERROR(reader_.Read(SegmentSection::kRecallCurve, points.data(),
+                                  points.size() * sizeof(RecallPoint)));
+  curve_ = RecallCurve(std::move(points));
+  graph_.degree = facts_.degree;
+  graph_.upper_degree = facts_.upper_degree;
+  graph_.top_level = facts_.top_level;
+  graph_.entry_node = facts_.entry_node;
+  graph_.entry_slot = facts_.entry_slot;
+  graph_.links = links_.get();
+  graph_.upper_slots = upper_slots_;
+  graph_.upper_offsets = upper_offsets_;
+  graph_.upper_links = upper_links_;
+  return absl::OkStatus();
+}
+
+absl::Status SealedSegment::CheckCodes() const {
+  if (!coder().has_own_codes()) return absl::OkStatus();  // checked when they were read
+  return reader_.Check(SegmentSection::kCodes, mapped_codes_);
+}
+
+void SealedSegment::MarkDead(size_t slot, uint64_t version) {
+  dead_at_[slot].store(version, std::memory_order_release);
+  ++dead_slots_;
+}
+
+RowColumns SealedSegment::Columns(size_t slot) const {
+  const auto at = [slot](const auto& array) {
+    return array == nullptr ? nullptr : array.get() + slot;
+  };
+  RowColumns columns;
+  columns.codes =
+      (codes_ != nullptr ? codes_.get() : mapped_codes_.data()) + slot * codec().row_bytes();
+  const char* const search = search_codes_ != nullptr
+                                 ? search_codes_.get() + slot * coder().stride()
+                                 : columns.codes + codec().scale_bytes();
+  columns.search = {reinterpret_cast<const int8_t*>(search), coder().stride(),
+                    codec().dimensions()};
+  columns.scales = scales_ != nullptr ? reinterpret_cast<const char*>(at(scales_))
+                                      : search + coder().scale_offset();
+  columns.scale_stride = scales_ != nullptr ? sizeof(float) : coder().stride();
+  columns.errors = at(errors_);
+  columns.norms = at(norms_);
+  columns.squared_norms = As<double>(squared_norms_) + slot;
+  columns.row_ids = As<uint64_t>(row_ids_) + slot;
+  columns.dead_at = at(dead_at_);
+  return columns;
+}
+
+std::string_view SealedSegment::Word(size_t slot) const {
+  const uint64_t* const ends = As<uint64_t>(word_ends_);
+  const uint64_t begin = slot == 0 ? 0 : ends[slot - 1];
+  return {words_.data() + begin, ends[slot] - begin};
+}
+
+uint32_t SealedSegment::FindWord(std::string_view word, size_t slots, uint64_t version) const {
+  const uint32_t slot = FindInMap(As<uint32_t>(word_map_), MapEntries(facts_.slots),
+                                  HashOfWord(word), [&](uint32_t s) { return Word(s) == word; });
+  return slot < slots && IsLive(slot, version) ? slot : kNoSlot;
+}
+
+uint32_t SealedSegment::FindRowId(uint64_t row_id, size_t slots, uint64_t version) const {
+  const uint64_t* const row_ids = As<uint64_t>(row_ids_);
+  const uint32_t slot =
+      FindInMap(As<uint32_t>(row_id_map_), MapEntries(facts_.slots), HashRowId(row_id),
+                [&](uint32_t s) { return row_ids[s] == row_id; });
+  return slot < slots && IsLive(slot, version) ? slot : kNoSlot;
+}
+
+std::vector<SealedSegment::Run> SealedSegment::SlotsBelow(uint64_t end) const {
+  const uint64_t* const row_ids = As<uint64_t>(row_ids_);
+  const size_t sorted = facts_.sorted_slots;
+  const size_t below = std::lower_bound(row_ids, row_ids + sorted, end) - row_ids;
+  std::vector<Run> runs;
+  if (below > 0) runs.push_back({0, below});
+  if (sorted < facts_.slots) runs.push_back({sorted, facts_.slots});
+  return runs;
+}
+
+WalkFilter SealedSegment::FilterOf(const IndexQuery& query, const RowFilter& filter) const {
+  WalkFilter walk;
+  if (dead_slots() > 0) walk.dead_at = dead_at_.get();
+  walk.version = filter.version();
+  if (filter.has_end()) walk.row_ids = As<uint64_t>(row_ids_);
+  walk.end = filter.end();
+  for (const uint64_t row_id : query.excluded_row_ids) {
+    const uint32_t slot = FindRowId(row_id, slots(), filter.version());
+    if (slot != kNoSlot) walk.excluded.push_back(slot);
+  }
+  std::sort(walk.excluded.begin(), walk.excluded.end());
+  return walk;
+}
+
+bool SealedSegment::Walk(const IndexQuery& query, const CodedQuery& coded, const RowFilter& filter,
+                         size_t width, size_t wanted, TopHits& top) const {
+  const RowColumns columns = Columns(0);
+  const CodeScorer scorer(metric(), columns, coded.query(), coded.bounds.factor);
+  std::unique_ptr<WalkScratch> scratch = scratch_.Take();
+  WalkGraph(graph_, scorer, FilterOf(query, filter), width, *scratch);
+  const WalkPool& pool = scratch->pool;
+  const size_t most = wanted + kSpareCandidates;
+  std::vector<uint32_t> candidates;
+  candidates.reserve(std::min(most, pool.size()));
+  for (size_t i = 0; i < pool.size() && candidates.size() < most; ++i) {
+    if (!pool.counts(i)) continue;
+    candidates.push_back(pool.slot(i));
+    const char* const row = columns.codes + size_t{pool.slot(i)} * codec().row_bytes();
+    for (size_t b = 0; b < codec().row_bytes(); b += 64) __builtin_prefetch(row + b);
+  }
+  scratch_.Return(std::move(scratch));
+  const double squared_norm = SquaredNormInDouble(query.vector);
+  std::vector<float> row_scratch;
+  for (const uint32_t slot : candidates) {
+    const char* const row = columns.codes + size_t{slot} * codec().row_bytes();
+    const double score =
+        Score(metric(), query.vector, squared_norm, RowBlock::VectorOf(codec(), row, row_scratch),
+              columns.squared_norms[slot]);
+    if (top.Admits(score, columns.row_ids[slot])) top.Add({Row(slot), score});
+  }
+  return candidates.size() >= wanted;
+}
+
+IndexMemory SealedSegment::Memory(size_t /*slots*/) const {
+  const size_t slots = facts_.slots;
+  IndexMemory memory;
+  // Without a file on disk behind it, a mapping is memory like any other.
+  const bool on_disk = reader_.on_disk();
+  const auto add_mapped = [&](uint64_t& part, std::initializer_list<SegmentSection> sections) {
+    for (const SegmentSection section : sections) {
+      (on_disk ? memory.mapped : part) += reader_.Bytes(section);
+    }
+  };
+  if (search_codes_ != nullptr) {
+    memory.search_codes += slots * (coder().stride() + sizeof(float));
+  } else {
+    memory.codes += slots * codec().row_bytes();
+  }
+  if (scales_ != nullptr) memory.search_codes += slots * sizeof(float);
+  if (norms_ != nullptr) memory.search_codes += slots * sizeof(float);
+  memory.graph +=
+      slots * facts_.degree * sizeof(uint32_t) +
+      (upper_slots_.size() + upper_offsets_.size() + upper_links_.size()) * sizeof(uint32_t) +
+      scratch_.bytes();
+  memory.row_state += std::min(dead_slots() * size_t{4096}, slots * sizeof(DeathMark));
+  add_mapped(memory.row_state, {SegmentSection::kSquaredNorms});
+  add_mapped(memory.words, {SegmentSection::kWordEnds, SegmentSection::kWords});
+  add_mapped(memory.id_maps,
+             {SegmentSection::kRowIds, SegmentSection::kWordMap, SegmentSection::kRowIdMap});
+  if (codes_ == nullptr) add_mapped(memory.codes, {SegmentSection::kCodes});
+  return memory;
+}
+
+}  // namespace vectable

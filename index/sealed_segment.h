@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "index/graph.h"
+#include "index/graph_walk.h"
+#include "index/large_array.h"
+#include "index/recall_curve.h"
+#include "index/row_filter.h"
+#include "index/segment.h"
+#include "index/segment_file.h"
+#include "index/table_index.h"
+#include "index/top_hits.h"
+
+namespace vectable {
+
+// Rows that were gathered once and written to a file, each word and row id once; large ones with a
+// graph. Only the marks of dead rows change. What walks read, search codes and links, lies in
+// memory of its own; the rest is mapped.
+class SealedSegment final : public Segment {
+ public:
+  // Reads what a search needs and checks it, all but the rows' codes. DATA_LOSS for a damaged file,
+  // FAILED_PRECONDITION for one of another table's shape.
+  static absl::StatusOr<std::shared_ptr<SealedSegment>> Open(SegmentReader reader, Metric metric,
+                                                             VectorCodec codec);
+
+  // Checks the rows' codes against their checksum, which reads them all.
+  absl::Status CheckCodes() const;
+
+  // The number of its file in the table's folder; 0 where it has none.
+  uint64_t file() const { return file_; }
+  void set_file(uint64_t file) { file_ = file; }
+
+  bool has_graph() const { return facts_.degree > 0; }
+  const RecallCurve& curve() const { return curve_; }
+  uint64_t file_bytes() const { return reader_.file_bytes(); }
+
+  // Adds to `top` the nearest rows that a walk of this width finds. False when fewer than
+  // `wanted` rows came back, though more may qualify.
+  bool Walk(const IndexQuery& query, const CodedQuery& coded, const RowFilter& filter, size_t width,
+            size_t wanted, TopHits& top) const;
+
+  // Runs of slots that together hold every row with an id below `end`.
+  struct Run {
+    size_t begin;
+    size_t end;
+  };
+  std::vector<Run> SlotsBelow(uint64_t end) const;
+
+  size_t slots() const override { return facts_.slots; }
+  void MarkDead(size_t slot, uint64_t version) override;
+  RowColumns Columns(size_t slot) const override;
+  std::string_view Word(size_t slot) const override;
+  uint32_t FindWord(std::string_view word, size_t slots, uint64_t version) const override;
+  uint32_t FindRowId(uint64_t row_id, size_t slots, uint64_t version) const override;
+  double MaxNorm() const override { return max_norm_; }
+  IndexMemory Memory(size_t slots) const override;
+
+ private:
+  SealedSegment(SegmentReader reader, Metric metric, VectorCodec codec);
+  absl::Status Load();
+  absl::Status LoadGraph();
+  WalkFilter FilterOf(const IndexQuery& query, const RowFilter& filter) const;
+  absl::StatusOr<FileMapping> MapChecked(SegmentSection section, size_t bytes) const;
+
+  const SegmentReader reader_;
+  uint64_t file_ = 0;
+  const SegmentFacts facts_;
+  // In memory.
+  LargeArray<char> codes_;  // where searches look through the table's own
+  LargeArray<char> search_codes_;
+  LargeArray<float> errors_;
+  LargeArray<float> scales_;
+  LargeArray<float> norms_;
+  LargeArray<DeathMark> dead_at_;
+  double max_norm_ = 0;
+  // Mapped.
+  FileMapping mapped_codes_;
+  FileMapping squared_norms_;
+  FileMapping row_ids_;
+  FileMapping word_ends_;
+  FileMapping words_;
+  FileMapping word_map_;
+  FileMapping row_id_map_;
+
+  LargeArray<uint32_t> links_;
+  std::vector<uint32_t> upper_slots_;
+  std::vector<uint32_t> upper_offsets_;
+  std::vector<uint32_t> upper_links_;
+  Graph graph_;
+  RecallCurve curve_;
+  mutable WalkScratchPool scratch_;
+};
+
+// Entries of the maps of a segment of so many slots: a power of two.
+size_t MapEntries(size_t slots);
+
+}  // namespace vectable
