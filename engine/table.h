@@ -127,10 +127,10 @@ class Table : public std::enable_shared_from_this<Table> {
   bool MergeSegments(const std::atomic<bool>& stop);
 
   // Has all segments merged into as few as there can be, soon; optimizing() until that is done.
-  void Optimize() { optimizing_.store(true, std::memory_order_release); }
+  void Optimize() { optimizing_.store(Optimizing::kAsked, std::memory_order_release); }
   // The parts of the index; none while it is loaded.
   std::vector<SegmentDescription> Segments() const;
-  bool optimizing() const { return optimizing_.load(std::memory_order_acquire); }
+  bool optimizing() const { return optimizing_.load(std::memory_order_acquire) != Optimizing::kNo; }
 
  private:
   friend class Database;
@@ -183,10 +183,13 @@ class Table : public std::enable_shared_from_this<Table> {
   std::unique_ptr<IndexDirectory> directory_;  // null where the index lives in memory alone
   std::atomic<bool> unchecked_{false};         // segments were loaded whose rows weren't looked at
 
-  std::atomic<bool> optimizing_{false};
+  // Asked for; and on its way, once everything there was at that time is being merged.
+  enum class Optimizing { kNo, kAsked, kGoesOn };
+  std::atomic<Optimizing> optimizing_{Optimizing::kNo};
   // The Maintainer's.
   absl::Time busy_since_ = absl::InfiniteFuture();  // rows come in; and how many had before
   uint64_t busy_from_ = 0;
+  absl::Time merge_again_at_ = absl::InfinitePast();  // after a failure
 };
 
 }  // namespace vectable

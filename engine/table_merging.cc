@@ -20,8 +20,9 @@ constexpr absl::Duration kIdleAfter = absl::Milliseconds(500);  // the last writ
 constexpr size_t kCloseIdle = 4096;
 constexpr size_t kCloseSlow = 16'384;
 constexpr double kSlowRowsPerSecond = 10'000;
-constexpr absl::Duration kSlowAfter = absl::Seconds(2);  // of writing
-constexpr uint64_t kReportedRows = 16'384;               // of merges that people are told of
+constexpr absl::Duration kSlowAfter = absl::Seconds(2);   // of writing
+constexpr absl::Duration kRetryAfter = absl::Minutes(1);  // a merge that failed
+constexpr uint64_t kReportedRows = 16'384;                // of merges that people are told of
 
 }  // namespace
 
@@ -44,7 +45,9 @@ MergeWish Table::NextMerge() {
   const bool slow = busy > kSlowAfter && static_cast<double>(activity.rows - busy_from_) <
                                              kSlowRowsPerSecond * absl::ToDoubleSeconds(busy);
   MergeWish wish;
-  wish.everything = optimizing_.load(std::memory_order_acquire);
+  const Optimizing optimizing = optimizing_.load(std::memory_order_acquire);
+  wish.everything = optimizing == Optimizing::kAsked;
+  wish.join = optimizing == Optimizing::kGoesOn;
   wish.idle = now - activity.last > kIdleAfter;
   if (wish.idle) {
     wish.close_from = kCloseIdle;
@@ -89,17 +92,22 @@ void Table::CheckSegments(const std::atomic<bool>& stop) {
 bool Table::MergeSegments(const std::atomic<bool>& stop) {
   CheckSegments(stop);
   const MergeWish wish = NextMerge();
-  if (!wish.everything && !index_.MayMerge(wish)) return false;
+  if (!wish.everything && absl::Now() < merge_again_at_) return false;
+  const bool on_request = wish.everything || wish.join;
+  if (!on_request && !index_.MayMerge(wish)) return false;
   std::optional<LiveIndex::Merge> merge;
   bool searchable = false;
   writer_.RunExclusive([&](TableRecord& /*record*/) {
     searchable = index_.snapshot() != nullptr;
     merge = index_.PlanMerge(wish);
   });
+  Optimizing before = wish.everything ? Optimizing::kAsked : Optimizing::kGoesOn;
   if (!merge) {
-    if (searchable || writer_.retired()) optimizing_.store(false, std::memory_order_release);
+    // What was asked for meanwhile comes next.
+    if (on_request && searchable) optimizing_.compare_exchange_strong(before, Optimizing::kNo);
     return false;
   }
+  if (wish.everything) optimizing_.compare_exchange_strong(before, Optimizing::kGoesOn);
   const absl::Time start = absl::Now();
   std::shared_ptr<SealedSegment> merged;
   absl::Status status = BuildMerged(*merge, stop, merged);
@@ -109,10 +117,11 @@ bool Table::MergeSegments(const std::atomic<bool>& stop) {
   if (stop || writer_.retired()) return false;
   if (status.ok() && installed) status = SaveManifest();
   if (!status.ok()) {
-    // The rows are all there and searched; it will be tried again.
+    // The rows are all there and searched; it is tried again later.
+    merge_again_at_ = absl::Now() + kRetryAfter;
+    optimizing_.store(Optimizing::kNo, std::memory_order_release);
     parts_.events.Report(EventSink::Level::kError,
                          absl::StrCat(Label(), ": merging segments: ", status.ToString()));
-    optimizing_.store(false, std::memory_order_release);
     return false;
   }
   if (installed && merge->plan.live_rows >= kReportedRows) {

@@ -182,11 +182,11 @@ uint32_t SealedSegment::FindRowId(uint64_t row_id, size_t slots, uint64_t versio
   return slot < slots && IsLive(slot, version) ? slot : kNoSlot;
 }
 
-std::vector<SealedSegment::Run> SealedSegment::SlotsBelow(uint64_t end) const {
+std::vector<SlotRun> SealedSegment::SlotsBelow(uint64_t end) const {
   const uint64_t* const row_ids = As<uint64_t>(row_ids_);
   const size_t sorted = facts_.sorted_slots;
   const size_t below = std::lower_bound(row_ids, row_ids + sorted, end) - row_ids;
-  std::vector<Run> runs;
+  std::vector<SlotRun> runs;
   if (below > 0) runs.push_back({0, below});
   if (sorted < facts_.slots) runs.push_back({sorted, facts_.slots});
   return runs;

@@ -21,6 +21,12 @@
 
 namespace vectable {
 
+// Slots that follow each other.
+struct SlotRun {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
 // Rows that were gathered once and written to a file, each word and row id once; large ones with a
 // graph. Only the marks of dead rows change. What walks read, search codes and links, lies in
 // memory of its own; the rest is mapped.
@@ -47,12 +53,11 @@ class SealedSegment final : public Segment {
   bool Walk(const IndexQuery& query, const CodedQuery& coded, const RowFilter& filter, size_t width,
             size_t wanted, TopHits& top) const;
 
-  // Runs of slots that together hold every row with an id below `end`.
-  struct Run {
-    size_t begin;
-    size_t end;
-  };
-  std::vector<Run> SlotsBelow(uint64_t end) const;
+  // Runs of slots that together hold every row with an id below `end`: of the slots in the order of
+  // their row ids those below it, and all that are in no order.
+  std::vector<SlotRun> SlotsBelow(uint64_t end) const;
+  // How many slots are in the order of their row ids: the first ones.
+  size_t sorted_slots() const { return facts_.sorted_slots; }
 
   size_t slots() const override { return facts_.slots; }
   void MarkDead(size_t slot, uint64_t version) override;

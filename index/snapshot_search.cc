@@ -65,7 +65,7 @@ class IndexSnapshot::Request {
     size_t rows = sealed->slots();
     if (options_.first_n) {
       rows = 0;
-      for (const SealedSegment::Run& run : sealed->SlotsBelow(*options_.first_n)) {
+      for (const SlotRun& run : sealed->SlotsBelow(*options_.first_n)) {
         rows += run.end - run.begin;
       }
       if (rows * kLetThrough < sealed->slots()) return false;
@@ -79,10 +79,10 @@ class IndexSnapshot::Request {
 
   void AddBlocks(const Part& part, std::vector<RowBlock>& blocks) const {
     const Segment& segment = *part.segment;
-    std::vector<SealedSegment::Run> runs = {{0, part.slots}};
+    std::vector<SlotRun> runs = {{0, part.slots}};
     const auto* const sealed = dynamic_cast<const SealedSegment*>(&segment);
     if (sealed != nullptr && options_.first_n) runs = sealed->SlotsBelow(*options_.first_n);
-    for (const SealedSegment::Run& run : runs) {
+    for (const SlotRun& run : runs) {
       for (size_t begin = run.begin; begin < run.end;) {
         // Columns lie side by side up to the next multiple of a block's rows.
         const size_t next = (begin / segment.block_rows() + 1) * segment.block_rows();

@@ -52,9 +52,21 @@ std::vector<RowBlock> IndexSnapshot::Blocks() const {
 uint64_t IndexSnapshot::RowsBelow(std::optional<uint64_t> end) const {
   if (!end) return live_rows_;
   uint64_t rows = 0;
-  for (const RowBlock& block : Blocks()) {
-    for (size_t offset = 0; offset < block.rows(); ++offset) {
-      rows += block.row_id(offset) < *end && block.IsLive(offset, version_) ? 1 : 0;
+  for (const Part& part : parts_) {
+    std::vector<SlotRun> runs = {{0, part.slots}};
+    if (const auto* sealed = dynamic_cast<const SealedSegment*>(part.segment.get())) {
+      runs = sealed->SlotsBelow(*end);
+      // Those in order are known to lie below, and nearly always to live.
+      if (sealed->dead_slots() == 0 && !runs.empty() && runs.front().begin == 0) {
+        rows += std::min(runs.front().end, sealed->sorted_slots());
+        runs.erase(runs.begin());
+      }
+    }
+    for (const SlotRun& run : runs) {
+      for (size_t slot = run.begin; slot < run.end; ++slot) {
+        const uint64_t row_id = *part.segment->Columns(slot).row_ids;
+        rows += row_id < *end && part.segment->IsLive(slot, version_) ? 1 : 0;
+      }
     }
   }
   return rows;
@@ -85,7 +97,8 @@ IndexMemory IndexSnapshot::Memory() const {
   for (const Part& part : parts_) {
     const IndexMemory of_part = part.segment->Memory(part.slots);
     memory.Add(of_part);
-    memory.growing_segment = of_part.total();  // the last one
+    const bool growing = dynamic_cast<const SealedSegment*>(part.segment.get()) == nullptr;
+    memory.growing_segment = growing ? of_part.total() : 0;  // the last one
   }
   return memory;
 }
@@ -219,13 +232,14 @@ std::optional<MergePlan> TableIndex::PlanMerge(const MergeWish& wish) {
     }
   }
   // While many rows come in, they are better merged all together a little later.
-  if (!wish.everything && !wish.idle && unsealed < kMostUnsealed &&
+  if (!wish.everything && !wish.join && !wish.idle && unsealed < kMostUnsealed &&
       wish.close_from == std::numeric_limits<size_t>::max() && !dead) {
     return std::nullopt;
   }
   std::sort(others.begin(), others.end(),
             [this](const auto& a, const auto& b) { return LiveRows(*a) < LiveRows(*b); });
-  if (chosen.empty() && wish.everything && others.size() > 1 &&
+  const bool all = wish.everything || wish.join;
+  if (chosen.empty() && all && others.size() > 1 &&
       LiveRows(*others[0]) + LiveRows(*others[1]) <= kMostMergedRows) {
     chosen.push_back(others[0]);
     rows = LiveRows(*others[0]);
@@ -235,7 +249,7 @@ std::optional<MergePlan> TableIndex::PlanMerge(const MergeWish& wish) {
   for (const std::shared_ptr<Segment>& segment : others) {
     const uint64_t more = LiveRows(*segment);
     if (rows + more > kMostMergedRows) continue;
-    if (!wish.everything && more > 2 * rows) break;
+    if (!all && more > 2 * rows) break;
     chosen.push_back(segment);
     rows += more;
   }

@@ -150,7 +150,8 @@ struct MergePlan {
 
 // When to merge.
 struct MergeWish {
-  bool everything = false;  // into as few segments as there can be
+  bool everything = false;  // into as few segments as there can be, without dead rows
+  bool join = false;        // what is sealed, as far as it fits into one segment
   bool idle = false;        // nothing is written right now
   // The growing segment is closed, so that it can be merged, from so many rows on.
   size_t close_from = std::numeric_limits<size_t>::max();
