@@ -77,6 +77,7 @@ void ReadOne(Client& client, std::mt19937_64& random, Shared& shared) {
   request.set_table(kTable);
   request.set_k(1);
   request.add_queries()->mutable_vector()->mutable_values()->Add(vector.begin(), vector.end());
+  request.set_exact(true);  // a walk may miss it now and then
   const auto found = client.Nearest(request);
   if (!found.ok()) return Fault(shared, found.status().ToString());
   const auto& hits = found->results(0).hits();

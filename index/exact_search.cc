@@ -21,9 +21,6 @@ constexpr size_t kMaxStepRows = 256;
 constexpr size_t kProductsPerLook = size_t{1} << 28;
 // Possible hits of a query that are kept unscored at most.
 constexpr size_t kMostPossible = 16'384;
-// Above these norms float sums could overflow (under euclidean, of squares).
-constexpr double kMaxDotNorm = 1e37;
-constexpr double kMaxEuclideanNorm = 4e18;
 
 }  // namespace
 
@@ -52,7 +49,7 @@ ExactSearch::ExactSearch(Metric metric, uint64_t version, std::span<const IndexQ
 
 bool ExactSearch::NeedsDouble(const RowBlock& block) const {
   if (metric_ == Metric::kCosine) return false;
-  const double limit = metric_ == Metric::kDot ? kMaxDotNorm : kMaxEuclideanNorm;
+  const double limit = MaxCodedNorm(metric_);
   if (block.max_norm() > limit) return true;
   return metric_ == Metric::kEuclidean &&
          std::any_of(states_.begin(), states_.end(), [&](const QueryState& state) {

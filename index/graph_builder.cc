@@ -20,6 +20,13 @@ constexpr size_t kMostLinks = CodeScorer::kMost;
 constexpr size_t kSlotsPerLook = 64;  // between looks at whether to stop
 constexpr int kNiceness = 10;         // of the building threads: searches come first
 
+// Half again the degree, and up to a whole cache line with the list's length.
+size_t BaseRoom(size_t degree) {
+  constexpr size_t kLine = kCacheLine / sizeof(uint32_t);
+  const size_t lines = (degree + degree / 2 + kLine - 1) / kLine;
+  return std::min(lines * kLine - 1, kMostLinks - 1);
+}
+
 }  // namespace
 
 class GraphBuilder::RowQuery {
@@ -64,7 +71,7 @@ GraphBuilder::GraphBuilder(Metric metric, const RowColumns& columns, size_t slot
       columns_(columns),
       slots_(slots),
       options_(std::move(options)),
-      base_room_(std::min<size_t>(options_.degree + options_.degree / 2, kMostLinks - 1)),
+      base_room_(BaseRoom(options_.degree)),
       upper_room_(options_.degree / 2),
       sums_(slots),
       base_(AllocateLarge<Link>(slots * (1 + base_room_), true)),
@@ -202,7 +209,7 @@ uint32_t GraphBuilder::Descend(const RowQuery& query, uint32_t level, uint32_t e
     for (size_t i = 0; i < count; ++i) scorer.Prefetch(slots[i]);
     scorer.Score(slots, count, scores);
     const size_t nearest = std::max_element(scores, scores + count) - scores;
-    if (scores[nearest] <= best) return entry;
+    if (!(scores[nearest] > best)) return entry;
     best = scores[nearest];
     entry = slots[nearest];
   }
@@ -232,7 +239,10 @@ void GraphBuilder::SearchLevel(Worker& worker, const RowQuery& query, uint32_t l
     for (size_t i = 0; i < count; ++i) {
       if (!(scores[i] > pool.worst())) continue;
       pool.Add(scores[i], slots[i], true);
-      __builtin_prefetch(ListOf(slots[i], level).size);
+      const List list = ListOf(slots[i], level);
+      for (size_t l = 0; l <= Room(level); l += kCacheLine / sizeof(Link)) {
+        __builtin_prefetch(list.size + l);
+      }
     }
   }
 }

@@ -26,7 +26,7 @@ uint32_t Descend(const Graph& graph, const CodeScorer& scorer, uint32_t level, u
     if (count == 0) return node;
     scorer.Score(slots, count, scores);
     const size_t nearest = std::max_element(scores, scores + count) - scores;
-    if (scores[nearest] <= best) return node;
+    if (!(scores[nearest] > best)) return node;
     best = scores[nearest];
     node = links[nearest];
   }

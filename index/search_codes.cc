@@ -78,6 +78,18 @@ float SearchCoder::UnitFactor(const char* codes, double squared_norm) const {
 
 float SearchCoder::Norm(double squared_norm) { return RoundedUp(std::sqrt(squared_norm)); }
 
+double MaxCodedNorm(Metric metric) {
+  switch (metric) {
+    case Metric::kCosine:
+      break;
+    case Metric::kDot:
+      return 1e37;
+    case Metric::kEuclidean:
+      return 4e18;
+  }
+  return HUGE_VAL;
+}
+
 CodedQuery::CodedQuery(Metric metric, std::span<const float> vector)
     : codes(PaddedCodes(vector.size())) {
   // The length of a query doesn't change the order under cosine and dot; unit length keeps sums in

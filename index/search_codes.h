@@ -49,6 +49,10 @@ class SearchCoder {
   const VectorCodec codec_;
 };
 
+// Rows, and under euclidean queries, of a greater norm can't be scored by codes: float sums (under
+// euclidean, of squares) could overflow.
+double MaxCodedNorm(Metric metric);
+
 // A query as the codes of rows are compared with it.
 struct CodedQuery {
   // `vector` is finite and, under cosine, not zero.

@@ -37,7 +37,7 @@ class Builder {
     VT_RETURN_IF_ERROR(WriteRows());
     VT_RETURN_IF_ERROR(WriteMaps());
     VT_RETURN_IF_ERROR(WriteSearchColumns());
-    if (graph_rows() > 0) VT_RETURN_IF_ERROR(WriteGraph());
+    if (wants_graph()) VT_RETURN_IF_ERROR(WriteGraph());
     VT_ASSIGN_OR_RETURN(OwnedFile file, writer_->Finish(facts_));
     search_codes_.reset();
     VT_ASSIGN_OR_RETURN(SegmentReader reader, SegmentReader::Open(std::move(file), options_.path));
@@ -54,10 +54,11 @@ class Builder {
   bool stopped() const { return options_.graph.stop && options_.graph.stop(); }
   static absl::Status Stopped() { return absl::CancelledError("the build was stopped"); }
   size_t rows() const { return places_.size(); }
-  size_t graph_rows() const { return rows() >= options_.graph_rows ? rows() : 0; }
+  bool wants_graph() const { return rows() >= options_.graph_rows && can_be_coded_; }
 
   void Gather(const std::vector<SegmentSource>& sources) {
     for (const SegmentSource& source : sources) {
+      can_be_coded_ = can_be_coded_ && source.segment->MaxNorm() <= MaxCodedNorm(metric_);
       for (size_t slot = 0; slot < source.slots; ++slot) {
         if (!source.segment->IsLive(slot, version_)) continue;
         places_.push_back({*source.segment->Columns(slot).row_ids, source.segment.get(),
@@ -67,7 +68,7 @@ class Builder {
     std::sort(places_.begin(), places_.end(),
               [](const Place& a, const Place& b) { return a.row_id < b.row_id; });
     // The rows that the recall is measured with go to the end.
-    queries_ = graph_rows() > 0 ? std::min(kMostQueries, rows() / kRowsPerQuery) : 0;
+    queries_ = wants_graph() ? std::min(kMostQueries, rows() / kRowsPerQuery) : 0;
     if (queries_ > 0) {
       std::vector<uint64_t> hashes;
       hashes.reserve(rows());
@@ -284,6 +285,7 @@ class Builder {
   const uint64_t version_;
   const SegmentBuildOptions& options_;
   std::vector<Place> places_;  // by slot of the new segment
+  bool can_be_coded_ = true;   // no norm is too great
   size_t queries_ = 0;         // the last slots, which the recall is measured with
   SegmentFacts facts_;
   std::unique_ptr<SegmentWriter> writer_;

@@ -1,9 +1,11 @@
 // How a snapshot answers: by scans and walks over its segments.
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/status_util.h"
+#include "common/vector_math.h"
 #include "index/exact_search.h"
 #include "index/row_filter.h"
 #include "index/sealed_segment.h"
@@ -103,6 +105,10 @@ class IndexSnapshot::Request {
   // Adds what walks find to what was scanned for.
   absl::Status AddWalks(const IndexQuery& query, IndexResult& result) const {
     if (options_.keep_going) VT_RETURN_IF_ERROR(options_.keep_going());
+    if (snapshot_.metric_ == Metric::kEuclidean &&
+        std::sqrt(SquaredNormInDouble(query.vector)) > MaxCodedNorm(snapshot_.metric_)) {
+      return AnswerExactly(query, result);
+    }
     const CodedQuery coded(snapshot_.metric_, query.vector);
     const RowFilter filter(query, options_, snapshot_.version_);
     TopHits top(options_.k);
