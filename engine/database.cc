@@ -18,6 +18,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(DatabaseParts parts) 
             [](const TableRecord& a, const TableRecord& b) { return a.rows < b.rows; });
   if (!parts.index.directory.empty()) {
     std::vector<uint32_t> table_ids;
+    table_ids.reserve(records.size());
     for (const TableRecord& record : records) table_ids.push_back(record.table_id);
     RemoveOtherIndexes(parts.index.directory, table_ids);
   }
