@@ -1,13 +1,16 @@
 // One writer beside readers; also the test for the thread sanitizer.
 #include <atomic>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 #include "index/faiss_backend.h"
+#include "index/segment_builder.h"
 #include "index/table_index.h"
 #include "tests/common/test_seed.h"
 #include "tests/index/index_model.h"
@@ -20,6 +23,7 @@ constexpr uint64_t kStable = 2000;   // words that are replaced, never deleted; 
 constexpr uint64_t kPassing = 1000;  // words that come and go
 constexpr uint64_t kBatch = 500;     // changes from one publication to the next
 constexpr uint64_t kPublications = 700;
+constexpr uint64_t kMergedPublications = 200;
 constexpr size_t kReaders = 4;
 constexpr size_t kTop = 10;
 
@@ -28,9 +32,10 @@ std::string PassingWord(uint64_t i) { return absl::StrCat("passing", i); }
 
 class IndexThreadsTest : public testing::TestWithParam<Metric> {
  protected:
-  void Write(uint64_t seed) {
+  void Write(uint64_t seed, uint64_t publications) {
     std::mt19937_64 random(seed);
-    for (uint64_t sequence = 2; sequence <= kPublications; ++sequence) {
+    for (uint64_t sequence = 2; sequence <= publications; ++sequence) {
+      absl::MutexLock lock(&writer_mu_);
       // The first two rows are always replaced together.
       for (const uint64_t i : {0, 1}) Put(i, StableWord(i), sequence);
       for (uint64_t i = 0; i < kBatch; ++i) {
@@ -42,6 +47,32 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
       Put(oldest_passing_ + kPassing, PassingWord(oldest_passing_ % kPassing), sequence);
       ++oldest_passing_;
       index_.Publish(sequence);
+    }
+  }
+
+  // At least once, then until the writer is done.
+  void Merge() {
+    while (merges_ == 0 || !done_) {
+      std::optional<MergePlan> plan;
+      {
+        absl::MutexLock lock(&writer_mu_);
+        plan = index_.PlanMerge({.everything = true});
+      }
+      if (!plan) continue;
+      std::vector<SegmentSource> sources;
+      for (const IndexSnapshot::Part& part : plan->sources) {
+        sources.push_back({part.segment, part.slots});
+      }
+      SegmentBuildOptions options;
+      options.graph_rows = 1000;
+      options.graph.degree = 8;
+      options.graph.width = 20;
+      const auto merged = BuildSegment(GetParam(), {Precision::kFp32, kDimensions}, sources,
+                                       plan->version, options);
+      ASSERT_TRUE(merged.ok()) << merged.status();
+      absl::MutexLock lock(&writer_mu_);
+      index_.InstallMerged(*plan, *merged);
+      ++merges_;
     }
   }
 
@@ -105,6 +136,7 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
     const std::vector<float> vector = {static_cast<float>(random() % kStable), 1, 2, 3};
     IndexSearchOptions options;
     options.k = kTop;
+    if (random() % 2 == 0) options.recall = 0.5;
     const auto results = snapshot.Search(std::vector<IndexQuery>{{vector, {0, 1}}}, options);
     ASSERT_TRUE(results.ok());
     const std::vector<IndexHit>& hits = results->front().hits;
@@ -136,9 +168,26 @@ class IndexThreadsTest : public testing::TestWithParam<Metric> {
 
   const std::unique_ptr<BatchBackend> backend_ = MakeFaissBackend();
   TableIndex index_{GetParam(), {Precision::kFp32, kDimensions}, *backend_};
+  absl::Mutex writer_mu_;  // taken in turns by the writer and the merging thread
   uint64_t oldest_passing_ = 0;
+  uint64_t merges_ = 0;  // the merging thread's
   std::atomic<bool> done_{false};
 };
+
+// A thread merges all that there is, over and over; the writer and it take turns with the index.
+TEST_P(IndexThreadsTest, ReadersSeeWholePublicationsWhileSegmentsAreMerged) {
+  const uint64_t seed = TestSeed();
+  Fill();
+  std::thread merger([this] { Merge(); });
+  std::vector<std::thread> readers;
+  for (size_t i = 0; i < kReaders; ++i) readers.emplace_back([this, seed, i] { Read(seed + i); });
+  Write(seed + kReaders, kMergedPublications);
+  done_ = true;
+  for (std::thread& reader : readers) reader.join();
+  merger.join();
+  EXPECT_EQ(index_.snapshot()->sequence(), kMergedPublications);
+  EXPECT_GT(merges_, 0U);
+}
 
 // 350,000 changes fill more than two segments, so that rows are moved meanwhile.
 TEST_P(IndexThreadsTest, ReadersSeeWholePublications) {
@@ -146,7 +195,7 @@ TEST_P(IndexThreadsTest, ReadersSeeWholePublications) {
   Fill();
   std::vector<std::thread> readers;
   for (size_t i = 0; i < kReaders; ++i) readers.emplace_back([this, seed, i] { Read(seed + i); });
-  Write(seed + kReaders);
+  Write(seed + kReaders, kPublications);
   done_ = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(index_.snapshot()->sequence(), kPublications);

@@ -1,0 +1,54 @@
+#include "index/recall_curve.h"
+
+#include "gtest/gtest.h"
+
+namespace vectable {
+namespace {
+
+class RecallCurveTest : public testing::Test {
+ protected:
+  // The 100 nearest are reached later than the 10 nearest.
+  const RecallCurve curve_{{{10, 0.5F, 0.25F}, {20, 0.75F, 0.5F}, {200, 0.875F, 0.75F}}};
+};
+
+TEST_F(RecallCurveTest, TheSmallestWidthThatReachesTheRecallIsChosen) {
+  EXPECT_EQ(curve_.WidthFor(0.1, 1)->width, 10U);
+  EXPECT_EQ(curve_.WidthFor(0.5, 1)->width, 10U);
+  EXPECT_EQ(curve_.WidthFor(0.51, 1)->width, 20U);
+  EXPECT_EQ(curve_.WidthFor(0.875, 10)->width, 200U);
+}
+
+TEST_F(RecallCurveTest, TheRecallIsTheMeasuredOneNotTheAskedOne) {
+  EXPECT_EQ(curve_.WidthFor(0.6, 10)->recall, 0.75);
+  EXPECT_EQ(curve_.WidthFor(0.3, 11)->recall, 0.5);
+}
+
+TEST_F(RecallCurveTest, MoreThanTenHitsGoByTheRecallOfAHundred) {
+  EXPECT_EQ(curve_.WidthFor(0.75, 10)->width, 20U);
+  EXPECT_EQ(curve_.WidthFor(0.75, 11)->width, 200U);
+  EXPECT_EQ(curve_.WidthFor(0.75, 100)->width, 200U);
+}
+
+TEST_F(RecallCurveTest, MoreThanAHundredHitsNeedAWalkWiderInProportion) {
+  EXPECT_EQ(curve_.WidthFor(0.75, 150)->width, 300U);
+  EXPECT_EQ(curve_.WidthFor(0.75, 1000)->width, 2000U);
+}
+
+TEST_F(RecallCurveTest, TheWidthIsAtLeastK) {
+  EXPECT_EQ(curve_.WidthFor(0.25, 60)->width, 60U);
+  EXPECT_EQ(curve_.WidthFor(0.25, 1000)->width, 1000U);
+}
+
+TEST_F(RecallCurveTest, NoWidthReachesMoreThanWasMeasured) {
+  EXPECT_FALSE(curve_.WidthFor(0.876, 10));
+  EXPECT_FALSE(curve_.WidthFor(0.751, 11));
+  EXPECT_FALSE(curve_.WidthFor(1, 1));
+}
+
+TEST(EmptyRecallCurveTest, ReachesNothing) {
+  EXPECT_FALSE(RecallCurve().WidthFor(0.0, 1));
+  EXPECT_TRUE(RecallCurve().points().empty());
+}
+
+}  // namespace
+}  // namespace vectable
