@@ -35,5 +35,12 @@ class Server:
             sys.exit(f"the server ended with {self.process.returncode}")
 
     def resident_bytes(self):
+        return self.status_bytes("VmRSS")
+
+    def anonymous_bytes(self):
+        """The resident memory that no file stands behind."""
+        return self.status_bytes("RssAnon")
+
+    def status_bytes(self, name):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024
+        return int(re.search(name + r":\s+(\d+) kB", status).group(1)) * 1024

@@ -44,3 +44,11 @@ if(VECTABLE_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
+
+if(VECTABLE_BENCH)
+  # hnswlib::hnswlib, to compare with; headers alone, and not ours to warn about.
+  find_path(VECTABLE_HNSWLIB_INCLUDE hnswlib/hnswlib.h REQUIRED)
+  mark_as_advanced(VECTABLE_HNSWLIB_INCLUDE)
+  add_library(hnswlib::hnswlib INTERFACE IMPORTED)
+  target_include_directories(hnswlib::hnswlib SYSTEM INTERFACE ${VECTABLE_HNSWLIB_INCLUDE})
+endif()

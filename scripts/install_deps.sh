@@ -4,9 +4,10 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: install_deps.sh [--test]
+Usage: install_deps.sh [--test] [--bench]
   Installs what building and running Vectable needs (Debian 12 or newer).
   --test   also what scripts/test.sh needs: clang, its tools and its sanitizer runtime
+  --bench  also what bench/compare.sh compares with: hnswlib and gensim
 USAGE
 }
 
@@ -24,13 +25,16 @@ packages=(
   libgtest-dev libgmock-dev
 )
 test_packages=(clang libclang-rt-14-dev libomp-dev clang-format clang-tidy)
+bench_packages=(libhnswlib-dev python3-gensim)
 
-case "${1:-}" in
-  '') ;;
-  --test) packages+=("${test_packages[@]}") ;;
-  -h | --help) usage && exit 0 ;;
-  *) usage >&2 && exit 2 ;;
-esac
+for argument in "$@"; do
+  case "$argument" in
+    --test) packages+=("${test_packages[@]}") ;;
+    --bench) packages+=("${bench_packages[@]}") ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+done
 
 command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
   die "this system has no apt-get; Vectable is built from Debian 12 packages: ${packages[*]}"
