@@ -248,21 +248,24 @@ class Comparison:
             found.update(resident_bytes=server.resident_bytes(), anonymous_bytes=server.anonymous_bytes())
             server.stop()
             found["disk_bytes"] = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-            found["restart_seconds"] = statistics.median(self.restart(folder, client) for _ in self.repeat())
+            restarts = [self.restart(folder, client) for _ in self.repeat()]
+            found["restarted"] = {key: statistics.median(one[key] for one in restarts) for key in restarts[0]}
         shutil.rmtree(folder)
         text.unlink()
         return found
 
     def restart(self, folder, client):
-        """Seconds from the start of a server's process to its first answer."""
+        """Seconds from the start of a server's process to its first answer; its memory then, and after all queries."""
         note("restarts")
         server = Server(self.options.programs, folder)
         first = client.ask("first", server.address)
-        seconds = time.monotonic() - server.started
-        server.stop()
+        found = {"seconds": time.monotonic() - server.started, "first_resident_bytes": server.resident_bytes()}
         if first["hits"] != 10:
             sys.exit("the first answer after a restart isn't whole")
-        return seconds
+        client.ask("nearest", server.address, 0.98, self.options.queries, 1)
+        found.update(resident_bytes=server.resident_bytes(), anonymous_bytes=server.anonymous_bytes())
+        server.stop()
+        return found
 
     def served_rates(self, data, address, client):
         """In process, served, and a bare echo, in turn."""
@@ -344,7 +347,7 @@ def parse_options():
     for name, value in zip(("rows", "queries", "exact_queries", "repeats"), defaults):
         if getattr(options, name) is None:
             setattr(options, name, value)
-    if options.markdown is None and not options.quick and options.only == set(SECTIONS):
+    if options.markdown is None and not (options.quick or options.render) and options.only == set(SECTIONS):
         options.markdown = ROOT / "docs/benchmarks.md"
     return options
 

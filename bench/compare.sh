@@ -10,7 +10,7 @@ Usage: compare.sh GLOVE_TEXT [OPTION...]
   fetched: scripts/install_deps.sh --bench installs what the comparison needs besides.
   Builds into build/bench (JOBS processes at once; all cores if not set), measures, writes build/bench/compare.json
   and docs/benchmarks.md. About 45 minutes on two quiet cores; needs 8 GiB of memory and of disk under TMPDIR.
-  --quick   20,000 rows, one repeat, Markdown to stdout: two or three minutes
+  --quick   20,000 rows, one repeat, Markdown to stdout: three minutes
   Other options are those of bench/compare.py; compare.sh GLOVE_TEXT --help lists them.
 USAGE
 }
