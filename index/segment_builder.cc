@@ -20,6 +20,8 @@ constexpr double kEnoughRecall = 0.9995;  // wider walks than that are of no use
 constexpr uint32_t kFirstWidth = 10;
 constexpr uint32_t kLastWidth = 2000;
 constexpr size_t kRowsPerLook = 4096;
+// Of two rows with longer ones, float can't hold the score by codes: such rows get no graph.
+constexpr double kMostNorm = 4e18;
 
 class Builder {
  public:
@@ -54,10 +56,11 @@ class Builder {
   bool stopped() const { return options_.graph.stop && options_.graph.stop(); }
   static absl::Status Stopped() { return absl::CancelledError("the build was stopped"); }
   size_t rows() const { return places_.size(); }
-  size_t graph_rows() const { return rows() >= options_.graph_rows ? rows() : 0; }
+  size_t graph_rows() const { return in_range_ && rows() >= options_.graph_rows ? rows() : 0; }
 
   void Gather(const std::vector<SegmentSource>& sources) {
     for (const SegmentSource& source : sources) {
+      in_range_ = in_range_ && !(coder_.has_norms() && source.segment->MaxNorm() > kMostNorm);
       for (size_t slot = 0; slot < source.slots; ++slot) {
         if (!source.segment->IsLive(slot, version_)) continue;
         places_.push_back({*source.segment->Columns(slot).row_ids, source.segment.get(),
@@ -284,6 +287,7 @@ class Builder {
   const uint64_t version_;
   const SegmentBuildOptions& options_;
   std::vector<Place> places_;  // by slot of the new segment
+  bool in_range_ = true;       // every norm of theirs is
   size_t queries_ = 0;         // the last slots, which the recall is measured with
   SegmentFacts facts_;
   std::unique_ptr<SegmentWriter> writer_;

@@ -199,8 +199,7 @@ void TableIndex::Compact() {
       ++i;
       continue;
     }
-    MoveLiveRows(*segment);
-    growing_->set_begins_after(std::min(growing_->begins_after(), grown->begins_after()));
+    MoveLiveRows(*grown);
     segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -307,6 +306,10 @@ std::optional<IndexManifest> TableIndex::Manifest() const {
 
 absl::Status TableIndex::Restore(const IndexManifest& manifest,
                                  std::vector<std::shared_ptr<SealedSegment>> segments) {
+  if (segments.size() != manifest.segments.size()) {
+    return absl::DataLossError(absl::StrCat("the index manifest names ", manifest.segments.size(),
+                                            " segments; there are ", segments.size()));
+  }
   for (size_t i = 0; i < segments.size(); ++i) {
     for (const uint32_t slot : manifest.segments[i].dead) {
       if (slot >= segments[i]->slots()) {
@@ -323,12 +326,15 @@ absl::Status TableIndex::Restore(const IndexManifest& manifest,
   return absl::OkStatus();
 }
 
-void TableIndex::MoveLiveRows(const Segment& from) {
+void TableIndex::MoveLiveRows(const GrowingSegment& from) {
   // Snapshots taken before go on with the old segment, where these rows stay live.
   for (size_t slot = 0; slot < from.slots(); ++slot) {
     if (!from.IsLive(slot, kLatestVersion)) continue;
     const IndexedRow row = from.Row(slot);
-    Append(row.row_id, row.word, std::string_view(row.codes, codec_.row_bytes()));
+    // They may fill more than one segment.
+    GrowingSegment& to = Growing();
+    to.set_begins_after(std::min(to.begins_after(), from.begins_after()));
+    to.Append(row.row_id, row.word, std::string_view(row.codes, codec_.row_bytes()));
   }
 }
 

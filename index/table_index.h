@@ -207,7 +207,7 @@ class TableIndex {
   bool MarkDead(uint64_t row_id);
   // Moves the live rows of mostly dead segments to the growing one.
   void Compact();
-  void MoveLiveRows(const Segment& from);
+  void MoveLiveRows(const GrowingSegment& from);
   bool IsMerging(const Segment& segment) const;
   uint64_t LiveRows(const Segment& segment) const;
 
