@@ -43,7 +43,8 @@ struct GraphData {
 // several give one that depends on their timing a little.
 class GraphBuilder {
  public:
-  // `columns` are those of slot 0, all rows side by side; they must outlive the builder.
+  // `columns` are those of slot 0, all rows side by side; they must outlive the builder. Norms are
+  // at most 4e18, so that scores are finite.
   GraphBuilder(Metric metric, const RowColumns& columns, size_t slots, GraphOptions options);
   ~GraphBuilder();
 

@@ -55,8 +55,10 @@ void WalkPool::Add(float score, uint32_t slot, bool counts) {
   scores_.push_back(0);
   slots_.push_back(0);
   const size_t moved = scores_.size() - 1 - place;
-  std::memmove(&scores_[place + 1], &scores_[place], moved * sizeof(float));
-  std::memmove(&slots_[place + 1], &slots_[place], moved * sizeof(uint32_t));
+  float* const scores = scores_.data() + place;
+  uint32_t* const slots = slots_.data() + place;
+  std::memmove(scores + 1, scores, moved * sizeof(float));
+  std::memmove(slots + 1, slots, moved * sizeof(uint32_t));
   scores_[place] = score;
   slots_[place] = counts ? slot : slot | kSkipped;
   next_ = std::min(next_, place);

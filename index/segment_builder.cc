@@ -20,6 +20,8 @@ constexpr double kEnoughRecall = 0.9995;  // wider walks than that are of no use
 constexpr uint32_t kFirstWidth = 10;
 constexpr uint32_t kLastWidth = 2000;
 constexpr size_t kRowsPerLook = 4096;
+// Of two rows with longer ones, float can't hold the score by codes: such rows get no graph.
+constexpr double kMostNorm = 4e18;
 
 class Builder {
  public:
