@@ -170,20 +170,18 @@ void GraphBuilder::Insert(Worker& worker, uint32_t slot) {
   auto at = static_cast<uint32_t>(entry);
   worker.query.Set(*this, slot);
   for (uint32_t l = top; l > level; --l) at = Descend(worker.query, l, at);
+  if (at == slot) at = static_cast<uint32_t>(entry);
   for (uint32_t l = std::min(top, level);; --l) {
     SearchLevel(worker, worker.query, l, at, options_.width);
     const WalkPool& pool = worker.scratch.pool;
     worker.candidates.clear();
+    // The slot may be there already: other threads link to it from the levels above.
     for (size_t i = 0; i < pool.size(); ++i) {
       if (pool.slot(i) != slot) worker.candidates.push_back({pool.score(i), pool.slot(i)});
     }
-    at = pool.slot(0);
+    if (!worker.candidates.empty()) at = worker.candidates.front().slot;
     Choose(worker, slot, worker.candidates, Degree(l), worker.chosen);
-    const List own = ListOf(slot, l);
-    for (size_t i = 0; i < worker.chosen.size(); ++i) {
-      own.slots[i].store(worker.chosen[i].slot, std::memory_order_relaxed);
-    }
-    own.size->store(static_cast<uint32_t>(worker.chosen.size()), std::memory_order_release);
+    StoreOwnList(slot, l, worker.chosen);
     const std::vector<Scored> chosen = worker.chosen;
     for (const Scored& one : chosen) {
       LinkBack(worker, one.slot, slot, Turned(one.score, slot, one.slot), l);
@@ -195,6 +193,29 @@ void GraphBuilder::Insert(Worker& worker, uint32_t slot) {
     entry = entry_.load(std::memory_order_relaxed);
     if (level > entry >> 32) entry_.store(uint64_t{level} << 32 | slot, std::memory_order_release);
   }
+}
+
+void GraphBuilder::Lock(uint32_t slot) {
+  while (locks_[slot].exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+}
+
+void GraphBuilder::StoreOwnList(uint32_t slot, uint32_t level, const std::vector<Scored>& chosen) {
+  Lock(slot);
+  const List own = ListOf(slot, level);
+  // What other threads have put there stays, as far as there is room.
+  uint32_t others[kMostLinks];
+  const size_t linked = CopyList(slot, level, others);
+  size_t size = chosen.size();
+  for (size_t i = 0; i < size; ++i) {
+    own.slots[i].store(chosen[i].slot, std::memory_order_relaxed);
+  }
+  for (size_t i = 0; i < linked && size < Room(level); ++i) {
+    const bool again = std::any_of(chosen.begin(), chosen.end(),
+                                   [&](const Scored& one) { return one.slot == others[i]; });
+    if (!again) own.slots[size++].store(others[i], std::memory_order_relaxed);
+  }
+  own.size->store(static_cast<uint32_t>(size), std::memory_order_release);
+  locks_[slot].store(false, std::memory_order_release);
 }
 
 uint32_t GraphBuilder::Descend(const RowQuery& query, uint32_t level, uint32_t entry) const {
@@ -272,8 +293,7 @@ void GraphBuilder::Choose(Worker& worker, uint32_t slot, const std::vector<Score
 
 void GraphBuilder::LinkBack(Worker& worker, uint32_t from, uint32_t to, float score,
                             uint32_t level) {
-  std::atomic<bool>& lock = locks_[from];
-  while (lock.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  Lock(from);
   const List list = ListOf(from, level);
   const uint32_t size = list.size->load(std::memory_order_relaxed);
   if (size < Room(level)) {
@@ -296,7 +316,7 @@ void GraphBuilder::LinkBack(Worker& worker, uint32_t from, uint32_t to, float sc
     }
     list.size->store(static_cast<uint32_t>(worker.thinned.size()), std::memory_order_release);
   }
-  lock.store(false, std::memory_order_release);
+  locks_[from].store(false, std::memory_order_release);
 }
 
 GraphData GraphBuilder::Finish() const {

@@ -19,7 +19,7 @@
 namespace vectable {
 
 struct GraphOptions {
-  uint32_t degree = 32;  // links of a slot on level 0; half as many on the levels above
+  uint32_t degree = 32;  // links of a slot on level 0, 4 to 64; half as many on the levels above
   uint32_t width = 200;  // of the walks that look for links ("efConstruction")
   size_t threads = 1;
   std::function<bool()> stop;  // asked now and then by every thread; may be empty
@@ -85,6 +85,8 @@ class GraphBuilder {
   // Of candidates of `slot`, nearest first, those to link to.
   void Choose(Worker& worker, uint32_t slot, const std::vector<Scored>& candidates, size_t most,
               std::vector<Scored>& chosen) const;
+  void Lock(uint32_t slot);  // its lists; to be let go by a store to locks_
+  void StoreOwnList(uint32_t slot, uint32_t level, const std::vector<Scored>& chosen);
   void LinkBack(Worker& worker, uint32_t from, uint32_t to, float score, uint32_t level);
   // A score seen from `to`, given the one seen from `from`.
   float Turned(float score, uint32_t from, uint32_t to) const;

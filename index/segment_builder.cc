@@ -20,8 +20,6 @@ constexpr double kEnoughRecall = 0.9995;  // wider walks than that are of no use
 constexpr uint32_t kFirstWidth = 10;
 constexpr uint32_t kLastWidth = 2000;
 constexpr size_t kRowsPerLook = 4096;
-// Of two rows with longer ones, float can't hold the score by codes: such rows get no graph.
-constexpr double kMostNorm = 4e18;
 
 class Builder {
  public:
@@ -60,7 +58,9 @@ class Builder {
 
   void Gather(const std::vector<SegmentSource>& sources) {
     for (const SegmentSource& source : sources) {
-      can_be_coded_ = can_be_coded_ && source.segment->MaxNorm() <= MaxCodedNorm(metric_);
+      // Rows are scored by rows: the squares of their norms must be floats under dot, too.
+      can_be_coded_ =
+          can_be_coded_ && source.segment->MaxNorm() <= MaxCodedNorm(Metric::kEuclidean);
       for (size_t slot = 0; slot < source.slots; ++slot) {
         if (!source.segment->IsLive(slot, version_)) continue;
         places_.push_back({*source.segment->Columns(slot).row_ids, source.segment.get(),
