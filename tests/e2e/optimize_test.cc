@@ -36,11 +36,9 @@ TEST(OptimizeTest, AGraphAnswersAtTheRecallAskedForAndOutlivesTheServer) {
   ServerProcess server;
   server.RunJson({"import", WriteWords(folder.path()), "--table", "t"});
   const auto exact_hits = [&server] {
+    const json found = server.RunJson({"nearest", "t", "w0", "w1", "w17000", "--exact"});
     std::string hits;
-    for (const json& result :
-         server.RunJson({"nearest", "t", "w0", "w1", "w17000", "--exact"})["results"]) {
-      hits += result["hits"].dump();
-    }
+    for (const json& result : found["results"]) hits += result["hits"].dump();
     return hits;
   };
   const std::string exact = exact_hits();
