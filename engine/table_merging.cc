@@ -117,9 +117,9 @@ bool Table::MergeSegments(const std::atomic<bool>& stop) {
   if (stop || writer_.retired()) return false;
   if (status.ok() && installed) status = SaveManifest();
   if (!status.ok()) {
-    // The rows are all there and searched; it is tried again later.
+    // The rows are all there and searched; it is tried again later, and on request goes on till
+    // then.
     merge_again_at_ = absl::Now() + kRetryAfter;
-    optimizing_.store(Optimizing::kNo, std::memory_order_release);
     parts_.events.Report(EventSink::Level::kError,
                          absl::StrCat(Label(), ": merging segments: ", status.ToString()));
     return false;

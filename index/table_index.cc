@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-
 #include "common/status_util.h"
 #include "index/growing_segment.h"
 #include "index/sealed_segment.h"
@@ -15,6 +14,7 @@ namespace {
 constexpr size_t kMostUnsealed = 8;
 
 }  // namespace
+
 std::optional<IndexedRow> IndexSnapshot::FindWord(std::string_view word) const {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     const uint32_t slot = part->segment->FindWord(word, part->slots, version_);
