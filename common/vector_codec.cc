@@ -217,30 +217,6 @@ void VectorCodec::Decode(const char* rows, size_t count, float* out) const {
   }
 }
 
-float VectorCodec::UnitFactor(const char* row, double squared_norm) const {
-  const double numerator = scale_bytes() == 0 ? 1.0 : ReadFloat(row);
-  const double factor = numerator / std::sqrt(squared_norm);
-  // One that float holds only roughly, or not at all, is left to DecodeUnit.
-  const bool precise =
-      factor >= std::numeric_limits<float>::min() && factor <= double{kLargestFloat};
-  return precise ? static_cast<float>(factor) : 0.0F;
-}
-
-void VectorCodec::DecodeUnit(const char* rows, size_t count, const float* unit_factors,
-                             float* out) const {
-  const size_t scale = scale_bytes();
-  for (size_t i = 0; i < count; ++i, rows += row_bytes(), out += dimensions_) {
-    if (precision_ != Precision::kFp32 && unit_factors[i] != 0) {
-      DecodeTimes(precision_, rows + scale, dimensions_, unit_factors[i], out);
-      continue;
-    }
-    Decode(rows, 1, out);
-    const std::span<float> vector(out, dimensions_);
-    const double norm = std::sqrt(SquaredNormInDouble(vector));
-    for (float& value : vector) value = static_cast<float>(value / norm);
-  }
-}
-
 absl::Status EncodeRowVector(const VectorCodec& codec, Metric metric, std::span<const float> vector,
                              std::string& codes) {
   VT_RETURN_IF_ERROR(CheckVector(vector, codec.dimensions(), metric));

@@ -51,14 +51,6 @@ class VectorCodec {
   // for count x dimensions values. Uses the widest vector instructions at hand.
   void Decode(const char* rows, size_t count, float* out) const;
 
-  // The factor that makes a decoded vector's codes a unit vector: for DecodeUnit. `squared_norm` is
-  // that of the decoded vector, not 0.
-  float UnitFactor(const char* row, double squared_norm) const;
-
-  // As Decode, but each vector scaled to unit length, given the vectors' factors. Components are
-  // within 3 x 2^-24 of the exact ones, relatively, or 2^-125 absolutely.
-  void DecodeUnit(const char* rows, size_t count, const float* unit_factors, float* out) const;
-
  private:
   Precision precision_;
   size_t dimensions_;

@@ -6,23 +6,13 @@
 #include "common/vector_math.h"
 
 namespace vectable {
-namespace {
-
-template <typename T>
-LargeArray<T> AllocateIf(bool wanted, size_t count, bool huge_pages) {
-  return wanted ? AllocateLarge<T>(count, huge_pages) : nullptr;
-}
-
-}  // namespace
-
 Chunk::Chunk(const SearchCoder& coder, const VectorCodec& codec, size_t capacity, bool huge_pages)
     : coder_(coder),
       codec_(codec),
       codes_(AllocateLarge<char>(capacity * codec.row_bytes(), huge_pages)),
-      search_codes_(AllocateIf<char>(coder.has_own_codes(), capacity * coder.stride(), huge_pages)),
-      errors_(AllocateIf<float>(coder.has_own_codes(), capacity, false)),
-      scales_(AllocateIf<float>(coder.has_scale_column(), capacity, false)),
-      norms_(AllocateIf<float>(coder.has_norms(), capacity, false)),
+      coarse_(AllocateCodes(capacity * coder.coarse_stride(), huge_pages)),
+      fine_(AllocateCodes(capacity * coder.fine_stride(), huge_pages)),
+      norms_(coder.has_norms() ? AllocateLarge<float>(capacity, false) : nullptr),
       squared_norms_(AllocateLarge<double>(capacity, false)),
       row_ids_(AllocateLarge<uint64_t>(capacity, false)),
       words_(AllocateLarge<std::string_view>(capacity, false)),
@@ -39,11 +29,8 @@ void Chunk::Append(size_t offset, uint64_t row_id, std::string_view word, std::s
   row_ids_[offset] = row_id;
   new (&words_[offset]) std::string_view(word);
   new (&dead_at_[offset]) DeathMark(0);
-  if (search_codes_ != nullptr) {
-    errors_[offset] =
-        coder_.EncodeRow(vector, squared_norm, search_codes_.get() + offset * coder_.stride());
-  }
-  if (scales_ != nullptr) scales_[offset] = coder_.UnitFactor(row, squared_norm);
+  coder_.EncodeRow(vector, squared_norm, coarse_.get() + offset * coder_.coarse_stride(),
+                   fine_.get() + offset * coder_.fine_stride(), code_scratch_);
   if (norms_ != nullptr) norms_[offset] = SearchCoder::Norm(squared_norm);
 }
 
@@ -53,14 +40,8 @@ RowColumns Chunk::Columns(size_t offset) const {
   };
   RowColumns columns;
   columns.codes = codes_.get() + offset * codec_.row_bytes();
-  const char* const search = search_codes_ != nullptr
-                                 ? search_codes_.get() + offset * coder_.stride()
-                                 : columns.codes + codec_.scale_bytes();
-  columns.search = {reinterpret_cast<const int8_t*>(search), coder_.stride(), codec_.dimensions()};
-  columns.scales = scales_ != nullptr ? reinterpret_cast<const char*>(at(scales_))
-                                      : search + coder_.scale_offset();
-  columns.scale_stride = scales_ != nullptr ? sizeof(float) : coder_.stride();
-  columns.errors = at(errors_);
+  columns.coarse = coder_.coarse(coarse_.get() + offset * coder_.coarse_stride());
+  columns.fine = coder_.fine(fine_.get() + offset * coder_.fine_stride());
   columns.norms = at(norms_);
   columns.squared_norms = at(squared_norms_);
   columns.row_ids = at(row_ids_);
@@ -70,11 +51,8 @@ RowColumns Chunk::Columns(size_t offset) const {
 
 void Chunk::AddMemory(size_t rows, IndexMemory& memory) const {
   memory.codes += TouchedBytes(rows * codec_.row_bytes());
-  if (search_codes_ != nullptr) {
-    memory.search_codes +=
-        TouchedBytes(rows * coder_.stride()) + TouchedBytes(rows * sizeof(float));
-  }
-  if (scales_ != nullptr) memory.search_codes += TouchedBytes(rows * sizeof(float));
+  memory.search_codes +=
+      TouchedBytes(rows * coder_.coarse_stride()) + TouchedBytes(rows * coder_.fine_stride());
   if (norms_ != nullptr) memory.search_codes += TouchedBytes(rows * sizeof(float));
   memory.words += TouchedBytes(rows * sizeof(std::string_view));
   memory.id_maps +=

@@ -49,10 +49,9 @@ class Chunk {
   const SearchCoder coder_;
   const VectorCodec codec_;
   const LargeArray<char> codes_;
-  const LargeArray<char> search_codes_;  // where the table's own don't serve
-  const LargeArray<float> errors_;       // with search_codes_
-  const LargeArray<float> scales_;       // where they don't stand with the codes
-  const LargeArray<float> norms_;        // not under cosine
+  const LargeArray<char> coarse_;
+  const LargeArray<char> fine_;
+  const LargeArray<float> norms_;  // not under cosine
   const LargeArray<double> squared_norms_;
   const LargeArray<uint64_t> row_ids_;
   const LargeArray<std::string_view> words_;
@@ -60,6 +59,7 @@ class Chunk {
   const LargeArray<uint32_t> previous_of_word_;
   const LargeArray<uint32_t> previous_of_row_id_;
   std::vector<float> scratch_;  // the writer's
+  std::vector<int8_t> code_scratch_;
 };
 
 }  // namespace vectable

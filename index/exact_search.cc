@@ -19,6 +19,8 @@ constexpr size_t kMinStepRows = 16;
 constexpr size_t kMaxStepRows = 256;
 // Between looks at whether to go on: products of codes.
 constexpr size_t kProductsPerLook = size_t{1} << 28;
+// Fewer queries look through the halves of codes one after the other.
+constexpr size_t kBatch = 3;
 // Possible hits of a query that are kept unscored at most.
 constexpr size_t kMostPossible = 16'384;
 
@@ -44,7 +46,10 @@ ExactSearch::ExactSearch(Metric metric, uint64_t version, std::span<const IndexQ
   for (const IndexQuery& query : queries) {
     const QueryState& state = states_.emplace_back(metric, query, options, version);
     tile_.insert(tile_.end(), state.coded.codes.begin(), state.coded.codes.end());
+    tile_sums_.push_back(state.coded.sum);
   }
+  places_.resize(kMaxStepRows + 16);
+  chosen_dots_.resize(kMaxStepRows);
 }
 
 bool ExactSearch::NeedsDouble(const RowBlock& block) const {
@@ -60,7 +65,7 @@ bool ExactSearch::NeedsDouble(const RowBlock& block) const {
 absl::Status ExactSearch::AddBlock(const RowBlock& block) {
   blocks_.push_back(block);
   const bool in_double = NeedsDouble(block);
-  const size_t row_bytes = block.columns().search.stride;
+  const size_t row_bytes = block.columns().coarse.stride + block.columns().fine.stride;
   const size_t step = std::clamp(kStepBytes / row_bytes, kMinStepRows, kMaxStepRows);
   const size_t look =
       std::max(kProductsPerLook / (row_bytes * std::max<size_t>(states_.size(), 1)), step);
@@ -71,7 +76,12 @@ absl::Status ExactSearch::AddBlock(const RowBlock& block) {
       if (options_.keep_going) VT_RETURN_IF_ERROR(options_.keep_going());
       if (in_double) break;
     }
-    LookThrough(block, begin, std::min(step, block.rows() - begin));
+    const size_t count = std::min(step, block.rows() - begin);
+    if (states_.size() < kBatch) {
+      LookThroughInHalves(block, begin, count);
+    } else {
+      LookThrough(block, begin, count);
+    }
   }
   if (in_double) {
     for (QueryState& state : states_) ScanInDouble(state, block);
@@ -80,40 +90,60 @@ absl::Status ExactSearch::AddBlock(const RowBlock& block) {
 }
 
 void ExactSearch::LookThrough(const RowBlock& block, size_t begin, size_t count) {
-  const RowColumns& all = block.columns();
-  CodeRows rows = all.search;
-  rows.codes = rows.row(begin);
+  const RowColumns& columns = block.columns();
+  CoarseRows coarse = columns.coarse;
+  coarse.rows += begin * coarse.stride;
+  FineRows fine = columns.fine;
+  fine.rows += begin * fine.stride;
   dots_.resize(states_.size() * count);
-  DotCodesTile(tile_.data(), states_.size(), rows, count, dots_.data());
+  DotHalvesTile(tile_.data(), tile_sums_.data(), states_.size(), coarse, fine, count, dots_.data());
   scales_.resize(count);
-  for (size_t i = 0; i < count; ++i) scales_[i] = all.scale(begin + i);
-  CodeColumns columns;
-  columns.scales = scales_.data();
-  columns.errors = all.errors == nullptr ? nullptr : all.errors + begin;
-  columns.norms = all.norms == nullptr ? nullptr : all.norms + begin;
-  columns.euclidean = metric_ == Metric::kEuclidean;
-  places_.resize(kMaxStepRows + 16);
-  for (size_t q = 0; q < states_.size(); ++q) {
-    const int32_t* const dots = dots_.data() + q * count;
-    const size_t chosen = SelectPossible(dots, columns, states_[q].coded.bounds, count,
-                                         states_[q].threshold(), places_.data());
-    if (chosen > 0) TakePossible(states_[q], block, begin, chosen, dots);
+  errors_.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    scales_[i] = coarse.scale(i);
+    errors_[i] = fine.error(i);
   }
+  for (size_t q = 0; q < states_.size(); ++q) {
+    QueryState& state = states_[q];
+    const int32_t* const dots = dots_.data() + q * count;
+    const size_t chosen =
+        SelectByDots(dots, scales_.data(), errors_.data(), NormsFrom(columns, begin),
+                     state.coded.bounds, count, state.threshold(), places_.data());
+    if (chosen == 0) continue;
+    for (size_t i = 0; i < chosen; ++i) chosen_dots_[i] = dots[places_[i]];
+    TakePossible(state, block, begin, chosen, chosen_dots_.data());
+  }
+}
+
+void ExactSearch::LookThroughInHalves(const RowBlock& block, size_t begin, size_t count) {
+  const RowColumns& columns = block.columns();
+  CoarseRows coarse = columns.coarse;
+  coarse.rows += begin * coarse.stride;
+  FineRows fine = columns.fine;
+  fine.rows += begin * fine.stride;
+  for (QueryState& state : states_) {
+    const size_t chosen =
+        SelectByCoarse(state.coded.query(), state.coded.bounds, coarse, NormsFrom(columns, begin),
+                       count, state.threshold(), places_.data());
+    if (chosen == 0) continue;
+    for (size_t i = 0; i < chosen; ++i) __builtin_prefetch(fine.row(places_[i]));
+    DotHalvesAt(state.coded.query(), coarse, fine, places_.data(), chosen, chosen_dots_.data());
+    TakePossible(state, block, begin, chosen, chosen_dots_.data());
+  }
+}
+
+RowNorms ExactSearch::NormsFrom(const RowColumns& columns, size_t begin) const {
+  return {columns.norms == nullptr ? nullptr : columns.norms + begin,
+          metric_ == Metric::kEuclidean};
 }
 
 void ExactSearch::TakePossible(QueryState& state, const RowBlock& block, size_t begin,
                                size_t chosen, const int32_t* dots) {
   const RowColumns& columns = block.columns();
-  const CodeBounds& bounds = state.coded.bounds;
   for (size_t i = 0; i < chosen; ++i) {
     const size_t offset = begin + places_[i];
-    const float norm = columns.norm(offset);
-    const float half_square = metric_ == Metric::kEuclidean ? 0.5F * norm * norm : 0.0F;
-    const float score =
-        bounds.factor * columns.scale(offset) * static_cast<float>(dots[places_[i]]) - half_square;
-    float bound = bounds.e_weight * columns.error(offset) + bounds.constant +
-                  bounds.square_weight * half_square;
-    if (columns.norms != nullptr) bound += bounds.n_weight * norm;
+    const auto [score, bound] =
+        columns.ScoreOf(state.coded.bounds, metric_ == Metric::kEuclidean, offset, dots[i]);
     if (score + bound < state.threshold()) continue;
     if (!state.filter.Allows(block, offset)) continue;
     state.possible.push_back(

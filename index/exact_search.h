@@ -18,10 +18,12 @@ namespace vectable {
 
 // One exact search over blocks of rows, for a batch of queries.
 //
-// Rows are looked through by their 8-bit codes, some hundred at a time for all queries. A row's
-// codes give its score to within a bound, so k rows whose least possible scores are known rule out
-// every row whose greatest possible score lies below them all. The others, few unless scores lie
-// very close, are scored in double from their vectors. The answer is that of a scan in double.
+// Rows are looked through by their codes, some hundred at a time for all queries. A row's codes
+// give its score to within a bound, so k rows whose least possible scores are known rule out every
+// row whose greatest possible score lies below them all. A query alone reads the upper halves of
+// the codes of all rows and the lower ones where those leave a doubt; a batch, which has more to
+// compute than to read, both at once. The rows that are left, few unless scores lie very close, are
+// scored in double from their vectors. The answer is that of a scan in double.
 class ExactSearch {
  public:
   // `queries` and `options` must outlive the search.
@@ -59,8 +61,11 @@ class ExactSearch {
     size_t prune_at = 0;
   };
 
+  RowNorms NormsFrom(const RowColumns& columns, size_t begin) const;
   bool NeedsDouble(const RowBlock& block) const;
   void LookThrough(const RowBlock& block, size_t begin, size_t count);
+  void LookThroughInHalves(const RowBlock& block, size_t begin, size_t count);
+  // Takes those of `places_` from `begin` on, with the products of `dots`, one per place.
   void TakePossible(QueryState& state, const RowBlock& block, size_t begin, size_t chosen,
                     const int32_t* dots);
   // Drops what can't be a hit any more; scores the rest when it is too much to keep.
@@ -73,9 +78,12 @@ class ExactSearch {
   const IndexSearchOptions& options_;
   std::vector<QueryState> states_;
   std::vector<int8_t> tile_;  // the codes of all queries
+  std::vector<int32_t> tile_sums_;
   std::vector<RowBlock> blocks_;
   std::vector<float> scales_;
+  std::vector<float> errors_;
   std::vector<int32_t> dots_;
+  std::vector<int32_t> chosen_dots_;
   std::vector<uint32_t> places_;
   std::vector<float> row_scratch_;
 };

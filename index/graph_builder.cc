@@ -16,7 +16,6 @@ namespace vectable {
 namespace {
 
 constexpr uint32_t kMostLevels = 16;
-constexpr size_t kMostLinks = CodeScorer::kMost;
 constexpr size_t kSlotsPerLook = 64;  // between looks at whether to stop
 constexpr int kNiceness = 10;         // of the building threads: searches come first
 
@@ -34,14 +33,33 @@ class GraphBuilder::RowQuery {
   explicit RowQuery(size_t dimensions) : codes_(PaddedCodes(dimensions), 0) {}
 
   void Set(const GraphBuilder& builder, uint32_t slot) {
-    const CodeRows& rows = builder.columns_.search;
-    std::memcpy(codes_.data(), rows.row(slot), rows.dimensions);
     builder_ = &builder;
+    const CodeRows rows = builder.codes_.rows();
+    std::memcpy(codes_.data(), rows.row(slot), rows.dimensions);
     sum_ = builder.sums_[slot];
-    factor_ = builder.columns_.scale(slot);
+    factor_ = builder.codes_.scale(slot);
   }
-  CodeScorer scorer() const {
-    return {builder_->metric_, builder_->columns_, {codes_.data(), sum_}, factor_};
+
+  // scores[i] = that of slots[i], for at most kMostLinks slots.
+  void Score(const uint32_t* slots, size_t count, float* scores) const {
+    int32_t dots[kMostLinks];
+    const BuildCodes& codes = builder_->codes_;
+    DotCodesAt({codes_.data(), sum_}, codes.rows(), slots, count, dots);
+    for (size_t i = 0; i < count; ++i) {
+      scores[i] = factor_ * codes.scale(slots[i]) * static_cast<float>(dots[i]);
+    }
+    if (builder_->metric_ != Metric::kEuclidean) return;
+    for (size_t i = 0; i < count; ++i) {
+      const float norm = codes.norm(slots[i]);
+      scores[i] -= 0.5F * norm * norm;
+    }
+  }
+  // Starts to fetch what a score of the slot will need.
+  void Prefetch(uint32_t slot) const {
+    const CodeRows rows = builder_->codes_.rows();
+    const char* const row = reinterpret_cast<const char*>(rows.row(slot));
+    for (size_t i = 0; i < rows.stride; i += kCacheLine) __builtin_prefetch(row + i);
+    __builtin_prefetch(row + rows.stride - 1);
   }
 
  private:
@@ -65,21 +83,36 @@ struct GraphBuilder::Worker {
   std::vector<Scored> thinned;
 };
 
-GraphBuilder::GraphBuilder(Metric metric, const RowColumns& columns, size_t slots,
-                           GraphOptions options)
+BuildCodes::BuildCodes(const SearchCoder& coder, size_t slots)
+    : slots_(slots),
+      dimensions_(coder.dimensions()),
+      stride_((dimensions_ + 3) / 4 * 4 + sizeof(float)),
+      codes_(AllocateLarge<int8_t>(slots * stride_ + kReadBeyond, true)),
+      norms_(coder.has_norms() ? slots : 0) {
+  std::memset(codes_.get(), 0, slots * stride_ + kReadBeyond);
+}
+
+void BuildCodes::Set(size_t slot, const RowColumns& columns, size_t i) {
+  JoinCodes(columns.coarse.row(i), columns.fine.row(i), dimensions_, codes_.get() + slot * stride_);
+  const float scale = columns.coarse.scale(i);
+  std::memcpy(codes_.get() + (slot + 1) * stride_ - sizeof(scale), &scale, sizeof(scale));
+  if (!norms_.empty()) norms_[slot] = columns.norms[i];
+}
+
+GraphBuilder::GraphBuilder(Metric metric, BuildCodes codes, GraphOptions options)
     : metric_(metric),
-      columns_(columns),
-      slots_(slots),
+      codes_(std::move(codes)),
+      slots_(codes_.slots()),
       options_(std::move(options)),
       base_room_(BaseRoom(options_.degree)),
       upper_room_(options_.degree / 2),
-      sums_(slots),
-      base_(AllocateLarge<Link>(slots * (1 + base_room_), true)),
-      upper_index_(slots, kNoSlot),
-      locks_(std::make_unique<std::atomic<bool>[]>(slots)) {
+      sums_(slots_),
+      base_(AllocateLarge<Link>(slots_ * (1 + base_room_), true)),
+      upper_index_(slots_, kNoSlot),
+      locks_(std::make_unique<std::atomic<bool>[]>(slots_)) {
   uint32_t lists = 0;
-  for (size_t slot = 0; slot < slots; ++slot) {
-    sums_[slot] = SumOfCodes(columns.search.row(slot), columns.search.dimensions);
+  for (size_t slot = 0; slot < slots_; ++slot) {
+    sums_[slot] = SumOfCodes(codes_.rows().row(slot), codes_.dimensions());
     new (&base_[slot * (1 + base_room_)]) Link(0);
     const uint32_t level = LevelOf(static_cast<uint32_t>(slot));
     if (level == 0) continue;
@@ -107,8 +140,8 @@ GraphBuilder::List GraphBuilder::ListOf(uint32_t slot, uint32_t level) const {
 
 float GraphBuilder::Turned(float score, uint32_t from, uint32_t to) const {
   if (metric_ != Metric::kEuclidean) return score;
-  const float from_norm = columns_.norm(from);
-  const float to_norm = columns_.norm(to);
+  const float from_norm = codes_.norm(from);
+  const float to_norm = codes_.norm(to);
   return score + 0.5F * (to_norm * to_norm - from_norm * from_norm);
 }
 
@@ -123,7 +156,7 @@ bool GraphBuilder::AddUpTo(size_t end) {
   end_ = end;
   const size_t threads = std::max<size_t>(options_.threads, 1);
   if (threads == 1) {
-    Worker worker(slots_, columns_.search.dimensions);
+    Worker worker(slots_, codes_.dimensions());
     Run(worker);
     return !stopped_;
   }
@@ -132,7 +165,7 @@ bool GraphBuilder::AddUpTo(size_t end) {
     running.emplace_back([this] {
       // Of this thread alone, on Linux.
       setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
-      Worker worker(slots_, columns_.search.dimensions);
+      Worker worker(slots_, codes_.dimensions());
       Run(worker);
     });
   }
@@ -219,16 +252,15 @@ void GraphBuilder::StoreOwnList(uint32_t slot, uint32_t level, const std::vector
 }
 
 uint32_t GraphBuilder::Descend(const RowQuery& query, uint32_t level, uint32_t entry) const {
-  const CodeScorer scorer = query.scorer();
   uint32_t slots[kMostLinks];
   float scores[kMostLinks];
   float best;
-  scorer.Score(&entry, 1, &best);
+  query.Score(&entry, 1, &best);
   while (true) {
     const size_t count = CopyList(entry, level, slots);
     if (count == 0) return entry;
-    for (size_t i = 0; i < count; ++i) scorer.Prefetch(slots[i]);
-    scorer.Score(slots, count, scores);
+    for (size_t i = 0; i < count; ++i) query.Prefetch(slots[i]);
+    query.Score(slots, count, scores);
     const size_t nearest = std::max_element(scores, scores + count) - scores;
     if (!(scores[nearest] > best)) return entry;
     best = scores[nearest];
@@ -238,14 +270,13 @@ uint32_t GraphBuilder::Descend(const RowQuery& query, uint32_t level, uint32_t e
 
 void GraphBuilder::SearchLevel(Worker& worker, const RowQuery& query, uint32_t level,
                                uint32_t entry, size_t width) const {
-  const CodeScorer scorer = query.scorer();
   WalkPool& pool = worker.scratch.pool;
   VisitMarks& marks = worker.scratch.marks;
   pool.Begin(width);
   marks.Begin();
   uint32_t slots[kMostLinks];
   float scores[kMostLinks];
-  scorer.Score(&entry, 1, scores);
+  query.Score(&entry, 1, scores);
   marks.Visit(entry);
   pool.Add(scores[0], entry, true);
   for (uint32_t slot = pool.TakeNext(); slot != kNoSlot; slot = pool.TakeNext()) {
@@ -253,10 +284,10 @@ void GraphBuilder::SearchLevel(Worker& worker, const RowQuery& query, uint32_t l
     size_t count = 0;
     for (size_t i = 0; i < listed; ++i) {
       if (!marks.Visit(slots[i])) continue;
-      scorer.Prefetch(slots[i]);
+      query.Prefetch(slots[i]);
       slots[count++] = slots[i];
     }
-    scorer.Score(slots, count, scores);
+    query.Score(slots, count, scores);
     for (size_t i = 0; i < count; ++i) {
       if (!(scores[i] > pool.worst())) continue;
       pool.Add(scores[i], slots[i], true);
@@ -278,11 +309,10 @@ void GraphBuilder::Choose(Worker& worker, uint32_t slot, const std::vector<Score
     // Out where one chosen before is nearer to it than the slot is: that one leads there.
     const float near = Turned(candidate.score, slot, candidate.slot);
     worker.candidate.Set(*this, candidate.slot);
-    const CodeScorer scorer = worker.candidate.scorer();
     bool out = false;
     for (size_t begin = 0; begin < chosen.size() && !out; begin += 8) {
       const size_t count = std::min<size_t>(chosen.size() - begin, 8);
-      scorer.Score(slots + begin, count, scores);
+      worker.candidate.Score(slots + begin, count, scores);
       out = std::any_of(scores, scores + count, [near](float score) { return score > near; });
     }
     if (out) continue;
@@ -304,7 +334,7 @@ void GraphBuilder::LinkBack(Worker& worker, uint32_t from, uint32_t to, float sc
     float scores[kMostLinks];
     CopyList(from, level, slots);
     worker.other.Set(*this, from);
-    worker.other.scorer().Score(slots, size, scores);
+    worker.other.Score(slots, size, scores);
     worker.candidates.clear();
     for (size_t i = 0; i < size; ++i) worker.candidates.push_back({scores[i], slots[i]});
     worker.candidates.push_back({score, to});
@@ -326,7 +356,7 @@ GraphData GraphBuilder::Finish() const {
   graph.degree = options_.degree;
   graph.upper_degree = options_.degree / 2;
   data.links = AllocateLarge<uint32_t>(slots * graph.degree, true);
-  Worker worker(0, columns_.search.dimensions);
+  Worker worker(0, codes_.dimensions());
   uint32_t listed[kMostLinks];
   float scores[kMostLinks];
   std::vector<uint32_t> node_of(slots, kNoSlot);
@@ -334,7 +364,7 @@ GraphData GraphBuilder::Finish() const {
     size_t size = CopyList(slot, 0, listed);
     if (size > graph.degree) {
       worker.other.Set(*this, slot);
-      worker.other.scorer().Score(listed, size, scores);
+      worker.other.Score(listed, size, scores);
       worker.candidates.clear();
       for (size_t i = 0; i < size; ++i) worker.candidates.push_back({scores[i], listed[i]});
       std::sort(worker.candidates.begin(), worker.candidates.end(),

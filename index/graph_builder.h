@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -13,8 +14,10 @@
 #include "common/metric.h"
 #include "index/graph.h"
 #include "index/graph_walk.h"
+#include "index/kernels/code_dots.h"
 #include "index/large_array.h"
 #include "index/row_block.h"
+#include "index/search_codes.h"
 
 namespace vectable {
 
@@ -34,7 +37,33 @@ struct GraphData {
   std::vector<uint32_t> upper_links;
 };
 
-// Builds a graph over rows by their 8-bit codes: each row in turn is linked to those of its nearest
+// The whole codes of rows, each row's followed by its scale, and their norms but under cosine.
+class BuildCodes {
+ public:
+  BuildCodes(const SearchCoder& coder, size_t slots);
+
+  // Takes the row at place `i` of such columns as that of the slot.
+  void Set(size_t slot, const RowColumns& columns, size_t i);
+
+  size_t slots() const { return slots_; }
+  size_t dimensions() const { return dimensions_; }
+  CodeRows rows() const { return {codes_.get(), stride_, dimensions_}; }
+  float scale(size_t slot) const {
+    float scale;
+    std::memcpy(&scale, codes_.get() + (slot + 1) * stride_ - sizeof(scale), sizeof(scale));
+    return scale;
+  }
+  float norm(size_t slot) const { return norms_.empty() ? 1 : norms_[slot]; }
+
+ private:
+  size_t slots_;
+  size_t dimensions_;
+  size_t stride_;
+  LargeArray<int8_t> codes_;
+  std::vector<float> norms_;
+};
+
+// Builds a graph over rows by their whole codes: each row in turn is linked to those of its nearest
 // that lie in different directions, and they to it (Malkov and Yashunin, algorithms 1, 2 and 4).
 //
 // Not FAISS's own construction, whose distances are one virtual call each: here a list's scores are
@@ -43,9 +72,8 @@ struct GraphData {
 // several give one that depends on their timing a little.
 class GraphBuilder {
  public:
-  // `columns` are those of slot 0, all rows side by side; they must outlive the builder. Norms are
-  // at most 4e18, so that scores are finite.
-  GraphBuilder(Metric metric, const RowColumns& columns, size_t slots, GraphOptions options);
+  // Norms are at most 4e18, so that scores are finite.
+  GraphBuilder(Metric metric, BuildCodes codes, GraphOptions options);
   ~GraphBuilder();
 
   // Takes in the next slots, up to `end`. False when it was told to stop; the builder is then of no
@@ -92,7 +120,7 @@ class GraphBuilder {
   float Turned(float score, uint32_t from, uint32_t to) const;
 
   const Metric metric_;
-  const RowColumns columns_;
+  const BuildCodes codes_;
   const size_t slots_;
   const GraphOptions options_;
   const size_t base_room_;  // links that a list can hold while it grows

@@ -11,20 +11,20 @@ namespace {
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 // The nearest node to the query on the level, from a node on it.
-uint32_t Descend(const Graph& graph, const CodeScorer& scorer, uint32_t level, uint32_t node,
+uint32_t Descend(const Graph& graph, const CoarseQuery& query, uint32_t level, uint32_t node,
                  float& best) {
-  uint32_t slots[CodeScorer::kMost];
-  float scores[CodeScorer::kMost];
+  uint32_t slots[kMostLinks];
+  float scores[kMostLinks];
   while (true) {
     const uint32_t* const links = graph.upper_links_of(node, level);
     size_t count = 0;
     while (count < graph.upper_degree && links[count] != kNoSlot) {
       slots[count] = graph.upper_slots[links[count]];
-      scorer.Prefetch(slots[count]);
+      __builtin_prefetch(query.rows.row(slots[count]));
       ++count;
     }
     if (count == 0) return node;
-    scorer.Score(slots, count, scores);
+    ScoreCoarseAt(query, slots, count, scores);
     const size_t nearest = std::max_element(scores, scores + count) - scores;
     if (!(scores[nearest] > best)) return node;
     best = scores[nearest];
@@ -33,6 +33,13 @@ uint32_t Descend(const Graph& graph, const CodeScorer& scorer, uint32_t level, u
 }
 
 }  // namespace
+
+CoarseQuery WalkQuery(Metric metric, const RowColumns& columns, const CodedQuery& coded) {
+  return {coded.query(),
+          coded.bounds.factor,
+          columns.coarse,
+          {columns.norms, metric == Metric::kEuclidean}};
+}
 
 void WalkPool::Begin(size_t width) {
   width_ = width;
@@ -107,40 +114,34 @@ size_t WalkScratchPool::bytes() const {
   return made_ * slots_;
 }
 
-void WalkGraph(const Graph& graph, const CodeScorer& scorer, const WalkFilter& filter, size_t width,
+void WalkGraph(const Graph& graph, const CoarseQuery& query, const WalkFilter& filter, size_t width,
                WalkScratch& scratch) {
   const bool all = filter.all();
   WalkPool& pool = scratch.pool;
   VisitMarks& marks = scratch.marks;
   pool.Begin(width);
-  marks.Begin();
+  const uint8_t walk = marks.Begin();
   uint32_t start = graph.entry_slot;
   float score;
   if (graph.top_level > 0) {
     uint32_t node = graph.entry_node;
     start = graph.upper_slots[node];
-    scorer.Score(&start, 1, &score);
+    ScoreCoarseAt(query, &start, 1, &score);
     for (uint32_t level = graph.top_level; level > 0; --level) {
-      node = Descend(graph, scorer, level, node, score);
+      node = Descend(graph, query, level, node, score);
     }
     start = graph.upper_slots[node];
   } else {
-    scorer.Score(&start, 1, &score);
+    ScoreCoarseAt(query, &start, 1, &score);
   }
   marks.Visit(start);
   pool.Add(score, start, all || filter.Allows(start));
 
-  uint32_t slots[CodeScorer::kMost];
-  float scores[CodeScorer::kMost];
+  uint32_t slots[kMostLinks + 16];
+  float scores[kMostLinks + 16];
   for (uint32_t slot = pool.TakeNext(); slot != kNoSlot; slot = pool.TakeNext()) {
-    const uint32_t* const links = graph.links_of(slot);
-    size_t count = 0;
-    for (uint32_t i = 0; i < graph.degree && links[i] != kNoSlot; ++i) {
-      if (!marks.Visit(links[i])) continue;
-      scorer.Prefetch(links[i]);
-      slots[count++] = links[i];
-    }
-    scorer.Score(slots, count, scores);
+    const size_t count = ScoreUnvisited(query, graph.links_of(slot), graph.degree, marks.marks(),
+                                        walk, pool.worst(), slots, scores);
     for (size_t i = 0; i < count; ++i) {
       if (!(scores[i] > pool.worst())) continue;
       pool.Add(scores[i], slots[i], all || filter.Allows(slots[i]));

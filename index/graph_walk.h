@@ -10,57 +10,28 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "index/graph.h"
+#include "index/kernels/half_codes.h"
 #include "index/row_block.h"
 #include "index/search_codes.h"
 
 namespace vectable {
 
-// Scores rows of a segment for one query, or one row taken as a query, by their 8-bit codes alone.
-class CodeScorer {
- public:
-  CodeScorer(Metric metric, const RowColumns& columns, QueryCodes query, float factor)
-      : columns_(columns),
-        query_(query),
-        factor_(factor),
-        euclidean_(metric == Metric::kEuclidean) {}
-
-  // scores[i] = that of slots[i], for at most kMost slots.
-  static constexpr size_t kMost = 128;
-  void Score(const uint32_t* slots, size_t count, float* scores) const {
-    int32_t dots[kMost];
-    DotCodesAt(query_, columns_.search, slots, count, dots);
-    for (size_t i = 0; i < count; ++i) {
-      scores[i] = factor_ * columns_.scale(slots[i]) * static_cast<float>(dots[i]);
-      if (euclidean_) {
-        const float norm = columns_.norm(slots[i]);
-        scores[i] -= 0.5F * norm * norm;
-      }
-    }
-  }
-  // Starts to fetch what a score of the slot will need.
-  void Prefetch(uint32_t slot) const {
-    const char* const row = reinterpret_cast<const char*>(columns_.search.row(slot));
-    for (size_t i = 0; i < columns_.search.stride; i += 64) __builtin_prefetch(row + i);
-    __builtin_prefetch(row + columns_.search.stride - 1);
-  }
-
- private:
-  const RowColumns& columns_;
-  const QueryCodes query_;
-  const float factor_;
-  const bool euclidean_;
-};
+// A query as a walk over rows with these columns compares it, by the upper halves of their codes.
+// `coded` must outlive it.
+CoarseQuery WalkQuery(Metric metric, const RowColumns& columns, const CodedQuery& coded);
 
 // Marks of slots that a walk has met: a byte each, cleared all at once by counting walks.
 class VisitMarks {
  public:
   explicit VisitMarks(size_t slots) : marks_(slots, 0) {}
 
-  void Begin() {
+  // Begins a walk: no slot is marked. Returns what its marks are.
+  uint8_t Begin() {
     if (++walk_ == 0) {
       std::fill(marks_.begin(), marks_.end(), uint8_t{0});
       walk_ = 1;
     }
+    return walk_;
   }
   // Whether it is the first time in this walk.
   bool Visit(uint32_t slot) {
@@ -68,7 +39,7 @@ class VisitMarks {
     marks_[slot] = walk_;
     return true;
   }
-  void Prefetch(uint32_t slot) const { __builtin_prefetch(&marks_[slot]); }
+  uint8_t* marks() { return marks_.data(); }
   size_t bytes() const { return marks_.size(); }
 
  private:
@@ -111,8 +82,12 @@ class WalkPool {
   std::vector<uint32_t> slots_;
 };
 
-// Candidates of a walk that are scored again from their vectors, beyond the rows asked for.
-inline constexpr size_t kSpareCandidates = 40;
+// How many of a walk's candidates are scored again from their vectors, for the `wanted` nearest:
+// the upper halves of codes are rough.
+constexpr size_t CandidatesFor(size_t wanted, size_t width) {
+  constexpr size_t kSpareCandidates = 40;
+  return std::max(wanted + kSpareCandidates, width / 2);
+}
 
 inline constexpr size_t kMaxSlots = size_t{1} << 30;  // that a walk can tell from its marks
 
@@ -161,7 +136,7 @@ struct WalkFilter {
 
 // Walks the graph from its top to the slots nearest by code scores and leaves in `scratch.pool` at
 // most `width` that the filter allows, among others that it doesn't.
-void WalkGraph(const Graph& graph, const CodeScorer& scorer, const WalkFilter& filter, size_t width,
+void WalkGraph(const Graph& graph, const CoarseQuery& query, const WalkFilter& filter, size_t width,
                WalkScratch& scratch);
 
 }  // namespace vectable

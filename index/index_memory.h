@@ -7,7 +7,7 @@ namespace vectable {
 // The memory that an index holds, by what it is for. Bytes of the pages that were touched.
 struct IndexMemory {
   uint64_t codes = 0;         // the rows at the table's precision, scales with them
-  uint64_t search_codes = 0;  // what only a search reads: unit vectors, or a factor per row
+  uint64_t search_codes = 0;  // what searches look through first
   uint64_t words = 0;
   uint64_t id_maps = 0;    // word -> slot and row id -> slot
   uint64_t row_state = 0;  // norms and marks of dead rows

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -11,7 +10,7 @@
 
 #include "common/metric.h"
 #include "common/vector_codec.h"
-#include "index/kernels/code_dots.h"
+#include "index/kernels/half_codes.h"
 
 namespace vectable {
 
@@ -34,23 +33,30 @@ using DeathMark = std::atomic<uint64_t>;
 
 // Where the columns of rows lie side by side.
 struct RowColumns {
-  const char* codes = nullptr;   // at the table's precision, codec.row_bytes() apart
-  CodeRows search;               // what searches look through
-  const char* scales = nullptr;  // floats of any alignment, of the search codes
-  size_t scale_stride = 0;
-  const float* errors = nullptr;  // of the search codes; null: 0
-  const float* norms = nullptr;   // rounded up; null under cosine
+  const char* codes = nullptr;  // at the table's precision, codec.row_bytes() apart
+  CoarseRows coarse;            // what searches look through
+  FineRows fine;
+  const float* norms = nullptr;  // rounded up; null under cosine
   const double* squared_norms = nullptr;
   const uint64_t* row_ids = nullptr;
   const DeathMark* dead_at = nullptr;
 
-  float scale(size_t i) const {
-    float scale;
-    std::memcpy(&scale, scales + i * scale_stride, sizeof(scale));
-    return scale;
-  }
-  float error(size_t i) const { return errors == nullptr ? 0 : errors[i]; }
   float norm(size_t i) const { return norms == nullptr ? 1 : norms[i]; }
+
+  // Row i's score by its whole codes, whose product with the query's is `dot`.
+  struct CodedScore {
+    float score = 0;
+    float bound = 0;  // how far the true score may be from it
+  };
+  CodedScore ScoreOf(const CodeBounds& bounds, bool euclidean, size_t i, int32_t dot) const {
+    const float half_square = euclidean ? 0.5F * norm(i) * norm(i) : 0.0F;
+    CodedScore coded;
+    coded.score = bounds.factor * coarse.scale(i) * static_cast<float>(dot) - half_square;
+    coded.bound = bounds.e_weight * fine.error(i) + bounds.constant;
+    coded.bound += bounds.square_weight * half_square;
+    if (norms != nullptr) coded.bound += bounds.n_weight * norm(i);
+    return coded;
+  }
 };
 
 // Rows of a segment that lie side by side, dead ones among them. Holds no memory.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <new>
 #include <utility>
@@ -48,8 +49,8 @@ absl::StatusOr<std::shared_ptr<SealedSegment>> SealedSegment::Open(SegmentReader
       facts.dimensions != codec.dimensions()) {
     return absl::FailedPreconditionError("the segment file is that of a table of another shape");
   }
-  if (facts.slots > kMaxSlots || facts.sorted_slots > facts.slots ||
-      facts.degree > CodeScorer::kMost || facts.upper_degree > CodeScorer::kMost) {
+  if (facts.slots > kMaxSlots || facts.sorted_slots > facts.slots || facts.degree > kMostLinks ||
+      facts.upper_degree > kMostLinks) {
     return absl::DataLossError("the segment file has impossible numbers");
   }
   std::shared_ptr<SealedSegment> segment(new SealedSegment(std::move(reader), metric, codec));
@@ -70,17 +71,13 @@ absl::Status SealedSegment::Load() {
     array = AllocateLarge<Value>(bytes / sizeof(Value), true);
     return reader_.Read(section, array.get(), bytes);
   };
-  const size_t code_bytes = slots * codec().row_bytes();
-  if (coder().has_own_codes()) {
-    VT_RETURN_IF_ERROR(read(SegmentSection::kSearchCodes, search_codes_, slots * coder().stride()));
-    VT_RETURN_IF_ERROR(read(SegmentSection::kErrors, errors_, slots * sizeof(float)));
-    VT_ASSIGN_OR_RETURN(mapped_codes_, reader_.Map(SegmentSection::kCodes, code_bytes));
-  } else {
-    VT_RETURN_IF_ERROR(read(SegmentSection::kCodes, codes_, code_bytes));
-  }
-  if (coder().has_scale_column()) {
-    VT_RETURN_IF_ERROR(read(SegmentSection::kScales, scales_, slots * sizeof(float)));
-  }
+  const auto read_codes = [&](SegmentSection section, LargeArray<char>& codes, size_t stride) {
+    codes = AllocateCodes(slots * stride, true);
+    return reader_.Read(section, codes.get(), slots * stride);
+  };
+  VT_RETURN_IF_ERROR(read_codes(SegmentSection::kCoarseCodes, coarse_, coder().coarse_stride()));
+  VT_RETURN_IF_ERROR(read_codes(SegmentSection::kFineCodes, fine_, coder().fine_stride()));
+  VT_ASSIGN_OR_RETURN(codes_, reader_.Map(SegmentSection::kCodes, slots * codec().row_bytes()));
   if (coder().has_norms()) {
     VT_RETURN_IF_ERROR(read(SegmentSection::kNorms, norms_, slots * sizeof(float)));
     if (slots > 0) max_norm_ = *std::max_element(norms_.get(), norms_.get() + slots);
@@ -130,8 +127,7 @@ absl::Status SealedSegment::LoadGraph() {
 }
 
 absl::Status SealedSegment::CheckCodes() const {
-  if (!coder().has_own_codes()) return absl::OkStatus();  // checked when they were read
-  return reader_.Check(SegmentSection::kCodes, mapped_codes_);
+  return reader_.Check(SegmentSection::kCodes, codes_);
 }
 
 void SealedSegment::MarkDead(size_t slot, uint64_t version) {
@@ -144,17 +140,9 @@ RowColumns SealedSegment::Columns(size_t slot) const {
     return array == nullptr ? nullptr : array.get() + slot;
   };
   RowColumns columns;
-  columns.codes =
-      (codes_ != nullptr ? codes_.get() : mapped_codes_.data()) + slot * codec().row_bytes();
-  const char* const search = search_codes_ != nullptr
-                                 ? search_codes_.get() + slot * coder().stride()
-                                 : columns.codes + codec().scale_bytes();
-  columns.search = {reinterpret_cast<const int8_t*>(search), coder().stride(),
-                    codec().dimensions()};
-  columns.scales = scales_ != nullptr ? reinterpret_cast<const char*>(at(scales_))
-                                      : search + coder().scale_offset();
-  columns.scale_stride = scales_ != nullptr ? sizeof(float) : coder().stride();
-  columns.errors = at(errors_);
+  columns.codes = codes_.data() + slot * codec().row_bytes();
+  columns.coarse = coder().coarse(coarse_.get() + slot * coder().coarse_stride());
+  columns.fine = coder().fine(fine_.get() + slot * coder().fine_stride());
   columns.norms = at(norms_);
   columns.squared_norms = As<double>(squared_norms_) + slot;
   columns.row_ids = As<uint64_t>(row_ids_) + slot;
@@ -209,20 +197,24 @@ WalkFilter SealedSegment::FilterOf(const IndexQuery& query, const RowFilter& fil
 bool SealedSegment::Walk(const IndexQuery& query, const CodedQuery& coded, const RowFilter& filter,
                          size_t width, size_t wanted, TopHits& top) const {
   const RowColumns columns = Columns(0);
-  const CodeScorer scorer(metric(), columns, coded.query(), coded.bounds.factor);
   std::unique_ptr<WalkScratch> scratch = scratch_.Take();
-  WalkGraph(graph_, scorer, FilterOf(query, filter), width, *scratch);
+  WalkGraph(graph_, WalkQuery(metric(), columns, coded), FilterOf(query, filter), width, *scratch);
   const WalkPool& pool = scratch->pool;
-  const size_t most = wanted + kSpareCandidates;
+  const size_t most = CandidatesFor(wanted, width);
   std::vector<uint32_t> candidates;
   candidates.reserve(std::min(most, pool.size()));
   for (size_t i = 0; i < pool.size() && candidates.size() < most; ++i) {
     if (!pool.counts(i)) continue;
     candidates.push_back(pool.slot(i));
-    const char* const row = columns.codes + size_t{pool.slot(i)} * codec().row_bytes();
-    for (size_t b = 0; b < codec().row_bytes(); b += 64) __builtin_prefetch(row + b);
+    __builtin_prefetch(columns.fine.row(pool.slot(i)));
   }
   scratch_.Return(std::move(scratch));
+  const bool enough = candidates.size() >= wanted;
+  KeepPossible(columns, coded, wanted, candidates);
+  for (const uint32_t slot : candidates) {
+    const char* const row = columns.codes + size_t{slot} * codec().row_bytes();
+    for (size_t b = 0; b < codec().row_bytes(); b += kCacheLine) __builtin_prefetch(row + b);
+  }
   const double squared_norm = SquaredNormInDouble(query.vector);
   std::vector<float> row_scratch;
   for (const uint32_t slot : candidates) {
@@ -232,7 +224,29 @@ bool SealedSegment::Walk(const IndexQuery& query, const CodedQuery& coded, const
               columns.squared_norms[slot]);
     if (top.Admits(score, columns.row_ids[slot])) top.Add({Row(slot), score});
   }
-  return candidates.size() >= wanted;
+  return enough;
+}
+
+void SealedSegment::KeepPossible(const RowColumns& columns, const CodedQuery& coded, size_t wanted,
+                                 std::vector<uint32_t>& slots) const {
+  if (slots.size() <= wanted || wanted == 0) return;
+  std::vector<int32_t> dots(slots.size());
+  DotHalvesAt(coded.query(), columns.coarse, columns.fine, slots.data(), slots.size(), dots.data());
+  std::vector<float> least(slots.size());
+  std::vector<float> most(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto [score, bound] =
+        columns.ScoreOf(coded.bounds, metric() == Metric::kEuclidean, slots[i], dots[i]);
+    least[i] = score - bound;
+    most[i] = score + bound;
+  }
+  const auto last = least.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;
+  std::nth_element(least.begin(), last, least.end(), std::greater<>());
+  size_t kept = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (most[i] >= *last) slots[kept++] = slots[i];
+  }
+  slots.resize(kept);
 }
 
 IndexMemory SealedSegment::Memory(size_t /*slots*/) const {
@@ -245,12 +259,7 @@ IndexMemory SealedSegment::Memory(size_t /*slots*/) const {
       (on_disk ? memory.mapped : part) += reader_.Bytes(section);
     }
   };
-  if (search_codes_ != nullptr) {
-    memory.search_codes += slots * (coder().stride() + sizeof(float));
-  } else {
-    memory.codes += slots * codec().row_bytes();
-  }
-  if (scales_ != nullptr) memory.search_codes += slots * sizeof(float);
+  memory.search_codes += slots * (coder().coarse_stride() + coder().fine_stride());
   if (norms_ != nullptr) memory.search_codes += slots * sizeof(float);
   memory.graph +=
       slots * facts_.degree * sizeof(uint32_t) +
@@ -261,7 +270,7 @@ IndexMemory SealedSegment::Memory(size_t /*slots*/) const {
   add_mapped(memory.words, {SegmentSection::kWordEnds, SegmentSection::kWords});
   add_mapped(memory.id_maps,
              {SegmentSection::kRowIds, SegmentSection::kWordMap, SegmentSection::kRowIdMap});
-  if (codes_ == nullptr) add_mapped(memory.codes, {SegmentSection::kCodes});
+  add_mapped(memory.codes, {SegmentSection::kCodes});
   return memory;
 }
 

@@ -73,21 +73,22 @@ class SealedSegment final : public Segment {
   absl::Status Load();
   absl::Status LoadGraph();
   WalkFilter FilterOf(const IndexQuery& query, const RowFilter& filter) const;
+  // Drops slots that their whole codes rule out from the `wanted` nearest of these.
+  void KeepPossible(const RowColumns& columns, const CodedQuery& coded, size_t wanted,
+                    std::vector<uint32_t>& slots) const;
   absl::StatusOr<FileMapping> MapChecked(SegmentSection section, size_t bytes) const;
 
   const SegmentReader reader_;
   uint64_t file_ = 0;
   const SegmentFacts facts_;
   // In memory.
-  LargeArray<char> codes_;  // where searches look through the table's own
-  LargeArray<char> search_codes_;
-  LargeArray<float> errors_;
-  LargeArray<float> scales_;
+  LargeArray<char> coarse_;
+  LargeArray<char> fine_;
   LargeArray<float> norms_;
   LargeArray<DeathMark> dead_at_;
   double max_norm_ = 0;
   // Mapped.
-  FileMapping mapped_codes_;
+  FileMapping codes_;
   FileMapping squared_norms_;
   FileMapping row_ids_;
   FileMapping word_ends_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "common/vector_math.h"
 
@@ -12,8 +13,8 @@ namespace {
 constexpr float kLargestCode = 127;
 constexpr double kRoundToInteger = 0x1.8p52;
 constexpr double kSmallestScale = 0x1p-120;  // below it codes would mean nothing
-// Covers the rounding of float sums of a few terms, each of at most one product of norms, and of
-// double sums of many terms.
+// Covers the rounding of float sums of a few terms, each of at most twice a product of norms (as
+// those are that upper halves are summed by), and of double sums of many terms.
 constexpr double kRounding = 0x1p-20;
 
 float RoundedUp(double value) {
@@ -53,27 +54,46 @@ Coded Encode(std::span<const float> vector, double divisor, int8_t* codes) {
 
 }  // namespace
 
-SearchCoder::SearchCoder(Metric metric, VectorCodec codec) : metric_(metric), codec_(codec) {}
-
-size_t SearchCoder::stride() const {
-  return has_own_codes() ? static_cast<size_t>(scale_offset()) + sizeof(float) : codec_.row_bytes();
+LargeArray<char> AllocateCodes(size_t bytes, bool huge) {
+  LargeArray<char> codes = AllocateLarge<char>(bytes + kReadBeyond, huge);
+  std::memset(codes.get() + bytes, 0, kReadBeyond);
+  return codes;
 }
 
-ptrdiff_t SearchCoder::scale_offset() const {
-  if (!has_own_codes()) return -static_cast<ptrdiff_t>(codec_.scale_bytes());
-  return static_cast<ptrdiff_t>((codec_.dimensions() + 3) / 4 * 4);
+SearchCoder::SearchCoder(Metric metric, size_t dimensions)
+    : metric_(metric), dimensions_(dimensions) {}
+
+size_t SearchCoder::coarse_stride() const {
+  const size_t bytes = HalfTail(dimensions_) + CoarseRows::kFloats * sizeof(float);
+  // A walk meets rows one by one: few of them shall lie across cache lines.
+  const size_t in_lines = (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  return in_lines <= bytes + bytes / 8 ? in_lines : bytes;
 }
 
-float SearchCoder::EncodeRow(std::span<const float> vector, double squared_norm, char* out) const {
+size_t SearchCoder::fine_stride() const {
+  return HalfTail(dimensions_) + FineRows::kFloats * sizeof(float);
+}
+
+void SearchCoder::EncodeRow(std::span<const float> vector, double squared_norm, char* coarse,
+                            char* fine, std::vector<int8_t>& codes) const {
   const double divisor = metric_ == Metric::kCosine ? std::sqrt(squared_norm) : 1.0;
-  std::memset(out, 0, stride());
-  const Coded coded = Encode(vector, divisor, reinterpret_cast<int8_t*>(out));
-  std::memcpy(out + scale_offset(), &coded.scale, sizeof(float));
-  return RoundedUp(coded.error);
-}
-
-float SearchCoder::UnitFactor(const char* codes, double squared_norm) const {
-  return codec_.UnitFactor(codes, squared_norm);
+  codes.resize(dimensions_);
+  const Coded coded = Encode(vector, divisor, codes.data());
+  std::memset(coarse, 0, coarse_stride());
+  std::memset(fine, 0, fine_stride());
+  SplitCodes(codes.data(), dimensions_, coarse, fine);
+  const double scale = coded.scale * divisor;
+  double squares = 0;
+  for (size_t i = 0; i < dimensions_; ++i) {
+    const int upper = (codes[i] + kCodeShift) & ~15;
+    const double left = vector[i] - (upper - kCodeShift + double{kMiddle}) * scale;
+    squares += left * left;
+  }
+  const float floats[] = {coded.scale, RoundedUp(std::sqrt(squares) / divisor)};
+  static_assert(sizeof(floats) == CoarseRows::kFloats * sizeof(float));
+  std::memcpy(coarse + HalfTail(dimensions_), floats, sizeof(floats));
+  const float error = RoundedUp(coded.error);
+  std::memcpy(fine + HalfTail(dimensions_), &error, sizeof(error));
 }
 
 float SearchCoder::Norm(double squared_norm) { return RoundedUp(std::sqrt(squared_norm)); }
@@ -91,18 +111,22 @@ double MaxCodedNorm(Metric metric) {
 }
 
 CodedQuery::CodedQuery(Metric metric, std::span<const float> vector)
-    : codes(PaddedCodes(vector.size())) {
+    : codes(2 * PaddedRun(vector.size())) {
   // The length of a query doesn't change the order under cosine and dot; unit length keeps sums in
   // range.
   const double length = std::sqrt(SquaredNormInDouble(vector));
   const double divisor = metric == Metric::kEuclidean || length == 0 ? 1.0 : length;
   const double norm = length / divisor;
-  const Coded coded = Encode(vector, divisor, codes.data());
-  sum = SumOfCodes(codes.data(), codes.size());
+  std::vector<int8_t> plain(vector.size());
+  const Coded coded = Encode(vector, divisor, plain.data());
+  const auto second = plain.begin() + static_cast<std::ptrdiff_t>(HalfRun(vector.size()));
+  std::copy(plain.begin(), second, codes.begin());
+  std::copy(second, plain.end(), codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2));
+  sum = std::accumulate(plain.begin(), plain.end(), int32_t{0});
   const double slack = 1 + 0x1p-16;  // of these sums themselves
   const double n_weight = (coded.error + norm * kRounding) * slack;
   bounds.factor = coded.scale;
-  bounds.e_weight = RoundedUp((norm + coded.error) * slack);
+  bounds.e_weight = RoundedUp((norm * (1 + kRounding) + coded.error) * slack);
   bounds.n_weight = RoundedUp(n_weight);
   // Products below the least float vanish.
   double constant = static_cast<double>(vector.size()) * 0x1p-110;

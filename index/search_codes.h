@@ -6,48 +6,47 @@
 #include <vector>
 
 #include "common/metric.h"
-#include "common/vector_codec.h"
-#include "index/kernels/code_dots.h"
+#include "index/kernels/half_codes.h"
+#include "index/large_array.h"
 
 namespace vectable {
 
-// The 8-bit codes that searches look through first: a signed code per component, times a scale per
-// row, stand for the row's vector, or its unit vector under cosine. With each row goes its error,
-// the length of what the codes leave out, so that a score by codes bounds the true one:
+// The codes that searches look through first: signed 8-bit codes, one per component, times a scale
+// per row, stand for the row's vector, or its unit vector under cosine. They lie in two halves (see
+// half_codes.h); the upper ones alone, four bits a component, stand for it more roughly. With each
+// half goes the row's error, the length of what is left out, so that a score by codes bounds the
+// true one:
 //
 //   |q.x - q'.x'| <= |q| |x - x'| + |q - q'| |x'|
 //
-// where q' and x' are what the codes of query and row stand for. A table of int8 rows is searched
-// by its own codes; other precisions get codes of their own, each row's followed by its scale, so
-// that a walk finds both in one place.
+// where q' and x' are what the codes of query and row stand for.
 class SearchCoder {
  public:
-  SearchCoder(Metric metric, VectorCodec codec);
+  SearchCoder(Metric metric, size_t dimensions);
 
   Metric metric() const { return metric_; }
-  size_t dimensions() const { return codec_.dimensions(); }
-  // Whether rows need search codes of their own.
-  bool has_own_codes() const { return codec_.precision() != Precision::kInt8; }
-  // Whether the scale of a row stands with its codes; else in a column of its own.
-  bool has_scale_column() const { return !has_own_codes() && metric_ == Metric::kCosine; }
+  size_t dimensions() const { return dimensions_; }
   bool has_norms() const { return metric_ != Metric::kCosine; }
 
-  // Bytes from a row's codes to those of the next, and from its codes to its scale where they stand
-  // together.
-  size_t stride() const;
-  ptrdiff_t scale_offset() const;
+  // Bytes from a row's halves to those of the next.
+  size_t coarse_stride() const;
+  size_t fine_stride() const;
+  CoarseRows coarse(const char* rows) const { return {{rows, coarse_stride(), dimensions_}}; }
+  FineRows fine(const char* rows) const { return {{rows, fine_stride(), dimensions_}}; }
 
-  // Fills own codes and their scale: stride() bytes. Returns the row's error, rounded up.
-  float EncodeRow(std::span<const float> vector, double squared_norm, char* out) const;
-  // The scale of a row searched by its own codes, under cosine.
-  float UnitFactor(const char* codes, double squared_norm) const;
+  // Fills coarse_stride() and fine_stride() bytes. Errors are rounded up. `codes` is scratch.
+  void EncodeRow(std::span<const float> vector, double squared_norm, char* coarse, char* fine,
+                 std::vector<int8_t>& codes) const;
   // The norm rounded up.
   static float Norm(double squared_norm);
 
  private:
   const Metric metric_;
-  const VectorCodec codec_;
+  const size_t dimensions_;
 };
+
+// Memory for `bytes` of halves, which kernels may read a little beyond.
+LargeArray<char> AllocateCodes(size_t bytes, bool huge);
 
 // Rows, and under euclidean queries, of a greater norm can't be scored by codes: float sums (under
 // euclidean, of squares) could overflow.
@@ -58,9 +57,9 @@ struct CodedQuery {
   // `vector` is finite and, under cosine, not zero.
   CodedQuery(Metric metric, std::span<const float> vector);
 
-  QueryCodes query() const { return {codes.data(), sum}; }
+  HalvedQuery query() const { return {codes.data(), sum}; }
 
-  std::vector<int8_t> codes;  // padded
+  std::vector<int8_t> codes;  // in two padded runs
   int32_t sum = 0;            // of the codes
   CodeBounds bounds;
 };

@@ -74,7 +74,7 @@ class Segment {
     return std::clamp<size_t>(kBlockBytes / (dimensions * sizeof(float)), 16, 8192);
   }
   Segment(Metric metric, VectorCodec codec, size_t block_rows)
-      : codec_(codec), coder_(metric, codec), block_rows_(block_rows) {}
+      : codec_(codec), coder_(metric, codec.dimensions()), block_rows_(block_rows) {}
 
   std::atomic<size_t> dead_slots_{0};
 

@@ -27,7 +27,7 @@ class Builder {
           const SegmentBuildOptions& options)
       : metric_(metric),
         codec_(codec),
-        coder_(metric, codec),
+        coder_(metric, codec.dimensions()),
         version_(version),
         options_(options) {}
 
@@ -39,7 +39,8 @@ class Builder {
     VT_RETURN_IF_ERROR(WriteSearchColumns());
     if (wants_graph()) VT_RETURN_IF_ERROR(WriteGraph());
     VT_ASSIGN_OR_RETURN(OwnedFile file, writer_->Finish(facts_));
-    search_codes_.reset();
+    coarse_.reset();
+    fine_.reset();
     VT_ASSIGN_OR_RETURN(SegmentReader reader, SegmentReader::Open(std::move(file), options_.path));
     return SealedSegment::Open(std::move(reader), metric_, codec_);
   }
@@ -139,53 +140,43 @@ class Builder {
     return writer_->Add(SegmentSection::kRowIdMap, map.data(), map.size() * sizeof(uint32_t));
   }
 
-  // The columns that searches read, kept for the graph, too.
+  // The columns that searches read, kept while the recall is measured.
   absl::Status WriteSearchColumns() {
     VT_ASSIGN_OR_RETURN(codes_, writer_->Map(SegmentSection::kCodes));
     columns_.codes = codes_.data();
-    const char* search = codes_.data() + codec_.scale_bytes();
-    const size_t stride = coder_.stride();
-    if (coder_.has_own_codes()) {
-      search_codes_ = AllocateLarge<char>(rows() * stride, true);
-      for (size_t i = 0; i < rows(); ++i) {
-        const RowColumns from = places_[i].segment->Columns(places_[i].slot);
-        std::memcpy(search_codes_.get() + i * stride, from.search.codes, stride);
-      }
-      search = search_codes_.get();
-      VT_RETURN_IF_ERROR(
-          writer_->Add(SegmentSection::kSearchCodes, search_codes_.get(), rows() * stride));
-      VT_RETURN_IF_ERROR(WriteFloats(SegmentSection::kErrors, errors_,
-                                     [](const RowColumns& row) { return row.error(0); }));
-      columns_.errors = errors_.data();
-    }
-    columns_.search = {reinterpret_cast<const int8_t*>(search), stride, codec_.dimensions()};
-    columns_.scales = search + coder_.scale_offset();
-    columns_.scale_stride = stride;
-    if (coder_.has_scale_column()) {
-      VT_RETURN_IF_ERROR(WriteFloats(SegmentSection::kScales, scales_,
-                                     [](const RowColumns& row) { return row.scale(0); }));
-      columns_.scales = reinterpret_cast<const char*>(scales_.data());
-      columns_.scale_stride = sizeof(float);
-    }
+    VT_RETURN_IF_ERROR(WriteHalves(SegmentSection::kCoarseCodes, coder_.coarse_stride(), coarse_,
+                                   [](const RowColumns& row) { return row.coarse.row(0); }));
+    columns_.coarse = coder_.coarse(coarse_.get());
+    VT_RETURN_IF_ERROR(WriteHalves(SegmentSection::kFineCodes, coder_.fine_stride(), fine_,
+                                   [](const RowColumns& row) { return row.fine.row(0); }));
+    columns_.fine = coder_.fine(fine_.get());
     if (coder_.has_norms()) {
-      VT_RETURN_IF_ERROR(WriteFloats(SegmentSection::kNorms, norms_,
-                                     [](const RowColumns& row) { return row.norm(0); }));
+      norms_.reserve(rows());
+      for (const Place& place : places_) {
+        norms_.push_back(*place.segment->Columns(place.slot).norms);
+      }
       columns_.norms = norms_.data();
+      VT_RETURN_IF_ERROR(
+          writer_->Add(SegmentSection::kNorms, norms_.data(), norms_.size() * sizeof(float)));
     }
     return absl::OkStatus();
   }
 
-  template <typename Value>
-  absl::Status WriteFloats(SegmentSection section, std::vector<float>& floats, const Value& value) {
-    floats.reserve(rows());
-    for (const Place& place : places_) {
-      floats.push_back(value(place.segment->Columns(place.slot)));
+  template <typename RowOf>
+  absl::Status WriteHalves(SegmentSection section, size_t stride, LargeArray<char>& halves,
+                           const RowOf& row_of) {
+    halves = AllocateCodes(rows() * stride, true);
+    for (size_t i = 0; i < rows(); ++i) {
+      const RowColumns from = places_[i].segment->Columns(places_[i].slot);
+      std::memcpy(halves.get() + i * stride, row_of(from), stride);
     }
-    return writer_->Add(section, floats.data(), floats.size() * sizeof(float));
+    return writer_->Add(section, halves.get(), rows() * stride);
   }
 
   absl::Status WriteGraph() {
-    GraphBuilder builder(metric_, columns_, rows(), options_.graph);
+    BuildCodes codes(coder_, rows());
+    for (size_t i = 0; i < rows(); ++i) codes.Set(i, columns_, i);
+    GraphBuilder builder(metric_, std::move(codes), options_.graph);
     if (!builder.AddUpTo(rows() - queries_)) return Stopped();
     std::vector<RecallPoint> points;
     if (queries_ > 0) {
@@ -248,12 +239,11 @@ class Builder {
       if (q % kQueriesAtOnce == 0 && stopped()) return Stopped();
       const std::span<const float> query = QueryVector(q, query_scratch);
       const CodedQuery coded(metric_, query);
-      const CodeScorer scorer(metric_, columns_, coded.query(), coded.bounds.factor);
-      WalkGraph(graph, scorer, WalkFilter(), point.width, scratch);
+      WalkGraph(graph, WalkQuery(metric_, columns_, coded), WalkFilter(), point.width, scratch);
       const double squared_norm = SquaredNormInDouble(query);
       std::vector<std::pair<double, uint32_t>> scored;
-      // As deep as a search for 100 goes.
-      const size_t depth = std::min(scratch.pool.size(), kDepth + kSpareCandidates);
+      // As deep as a search for so many goes.
+      const size_t depth = std::min(scratch.pool.size(), CandidatesFor(kDepth, point.width));
       for (size_t i = 0; i < depth; ++i) {
         const uint32_t slot = scratch.pool.slot(i);
         const std::span<const float> row =
@@ -261,13 +251,16 @@ class Builder {
         scored.emplace_back(-Score(metric_, query, squared_norm, row, SquaredNormInDouble(row)),
                             slot);
       }
-      std::sort(scored.begin(), scored.end());
       const auto found = [&](size_t k) {
         k = std::min(k, truth[q].size());
+        std::vector<std::pair<double, uint32_t>> nearest(
+            scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                 scored.size(), CandidatesFor(k, point.width))));
+        std::sort(nearest.begin(), nearest.end());
         size_t count = 0;
-        for (size_t i = 0; i < std::min(k, scored.size()); ++i) {
+        for (size_t i = 0; i < std::min(k, nearest.size()); ++i) {
           count += std::count(truth[q].begin(), truth[q].begin() + static_cast<std::ptrdiff_t>(k),
-                              scored[i].second);
+                              nearest[i].second);
         }
         return count;
       };
@@ -292,9 +285,8 @@ class Builder {
   SegmentFacts facts_;
   std::unique_ptr<SegmentWriter> writer_;
   FileMapping codes_;
-  LargeArray<char> search_codes_;
-  std::vector<float> errors_;
-  std::vector<float> scales_;
+  LargeArray<char> coarse_;
+  LargeArray<char> fine_;
   std::vector<float> norms_;
   RowColumns columns_;
 };
@@ -321,9 +313,8 @@ class PlainSegment final : public Segment {
   RowColumns Columns(size_t slot) const override {
     RowColumns columns = columns_;
     columns.codes += slot * codec().row_bytes();
-    columns.search.codes += slot * columns.search.stride;
-    columns.scales += slot * columns.scale_stride;
-    if (columns.errors != nullptr) columns.errors += slot;
+    columns.coarse.rows += slot * columns.coarse.stride;
+    columns.fine.rows += slot * columns.fine.stride;
     if (columns.norms != nullptr) columns.norms += slot;
     columns.squared_norms = &squared_norms_[slot];
     columns.row_ids = &row_ids_[slot];

@@ -206,7 +206,7 @@ absl::Status SegmentReader::ReadHeader() {
   if (!head.starts_with(kMagic)) return absl::DataLossError("not a segment file");
   ByteReader in(head.substr(kMagic.size()));
   VT_ASSIGN_OR_RETURN(const uint32_t version, in.U32Le());
-  if (version > kSegmentFormatVersion) {
+  if (version != kSegmentFormatVersion) {
     return absl::FailedPreconditionError(absl::StrCat("the segment file has format version ",
                                                       version, "; this program knows ",
                                                       kSegmentFormatVersion));

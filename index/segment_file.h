@@ -18,14 +18,11 @@
 // prose.
 namespace vectable {
 
-inline constexpr uint32_t kSegmentFormatVersion = 1;
+inline constexpr uint32_t kSegmentFormatVersion = 2;
 
 // The parts of a segment file. Numbers are on disk: they never change their meaning.
 enum class SegmentSection : uint32_t {
   kCodes = 1,          // slots x row bytes, at the table's precision
-  kSearchCodes = 2,    // slots x stride; where the table's own codes don't serve
-  kErrors = 3,         // float per slot, with kSearchCodes
-  kScales = 4,         // float per slot, where the scale doesn't stand with the codes
   kNorms = 5,          // float per slot; not under cosine
   kSquaredNorms = 6,   // double per slot
   kRowIds = 7,         // u64 per slot
@@ -38,6 +35,8 @@ enum class SegmentSection : uint32_t {
   kUpperOffsets = 14,  // u32 per node, and one more
   kUpperLinks = 15,    // u32
   kRecallCurve = 16,   // width u32, recall@10 float, recall@100 float per point
+  kCoarseCodes = 17,   // slots x stride: upper halves of the search codes
+  kFineCodes = 18,     // slots x stride: lower halves
 };
 
 // What a segment file says of itself.

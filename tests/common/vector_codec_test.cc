@@ -258,7 +258,6 @@ TEST(VectorCodecTest, RowsBackToBackAreDecodedAsEachAlone) {
     for (const size_t dimensions : {1, 2, 3, 5, 16, 33, 100, 301}) {
       std::string rows;
       Vector expected;
-      Vector unit_factors;
       const VectorCodec codec(precision, dimensions);
       for (int i = 0; i < 7; ++i) {
         const Vector vector = Gauss(random, dimensions);
@@ -266,33 +265,11 @@ TEST(VectorCodecTest, RowsBackToBackAreDecodedAsEachAlone) {
         const Vector back = Decoded(precision, codes, dimensions);
         rows += codes;
         expected.insert(expected.end(), back.begin(), back.end());
-        unit_factors.push_back(codec.UnitFactor(codes.data(), SquaredNormInDouble(back)));
       }
       Vector all(expected.size());
       codec.Decode(rows.data(), 7, all.data());
       EXPECT_EQ(all, expected);
-
-      codec.DecodeUnit(rows.data(), 7, unit_factors.data(), all.data());
-      for (size_t i = 0; i < all.size(); ++i) {
-        const std::span<const float> row(expected.data() + i / dimensions * dimensions, dimensions);
-        const double exact = expected[i] / std::sqrt(SquaredNormInDouble(row));
-        ASSERT_LE(std::abs(all[i] - exact), std::abs(exact) * 3.01 * 0x1p-24 + 0x1p-125);
-      }
     }
-  }
-}
-
-TEST(VectorCodecTest, UnitVectorsOfExtremeNorms) {
-  for (const float size : {2e38F, 1e-38F, 1e-40F}) {
-    const Vector vector = {size, size};
-    const VectorCodec codec(Precision::kBf16, 2);
-    const std::string codes = Encoded(Precision::kBf16, vector);
-    const Vector back = Decoded(Precision::kBf16, codes, 2);
-    const float factor = codec.UnitFactor(codes.data(), SquaredNormInDouble(back));
-    Vector unit(2);
-    codec.DecodeUnit(codes.data(), 1, &factor, unit.data());
-    EXPECT_NEAR(unit[0], std::sqrt(0.5), 1e-6);
-    EXPECT_NEAR(unit[1], std::sqrt(0.5), 1e-6);
   }
 }
 

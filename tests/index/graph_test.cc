@@ -23,21 +23,27 @@ class GraphRows {
  public:
   GraphRows(Metric metric, std::vector<Vector> vectors)
       : metric_(metric),
-        coder_(metric, {Precision::kFp32, vectors.front().size()}),
+        coder_(metric, vectors.front().size()),
         vectors_(std::move(vectors)),
-        codes_(vectors_.size() * coder_.stride()) {
+        coarse_(AllocateCodes(vectors_.size() * coder_.coarse_stride(), false)),
+        fine_(AllocateCodes(vectors_.size() * coder_.fine_stride(), false)) {
+    std::vector<int8_t> scratch;
     for (size_t i = 0; i < vectors_.size(); ++i) {
       const double squared_norm = SquaredNormInDouble(vectors_[i]);
-      coder_.EncodeRow(vectors_[i], squared_norm, codes_.data() + i * coder_.stride());
+      coder_.EncodeRow(vectors_[i], squared_norm, coarse_.get() + i * coder_.coarse_stride(),
+                       fine_.get() + i * coder_.fine_stride(), scratch);
       norms_.push_back(SearchCoder::Norm(squared_norm));
     }
-    columns_.search = {reinterpret_cast<const int8_t*>(codes_.data()), coder_.stride(),
-                       coder_.dimensions()};
-    columns_.scales = codes_.data() + coder_.scale_offset();
-    columns_.scale_stride = coder_.stride();
+    columns_.coarse = coder_.coarse(coarse_.get());
+    columns_.fine = coder_.fine(fine_.get());
     if (coder_.has_norms()) columns_.norms = norms_.data();
   }
 
+  BuildCodes build_codes() const {
+    BuildCodes codes(coder_, size());
+    for (size_t i = 0; i < size(); ++i) codes.Set(i, columns_, i);
+    return codes;
+  }
   Metric metric() const { return metric_; }
   const RowColumns& columns() const { return columns_; }
   size_t size() const { return vectors_.size(); }
@@ -67,8 +73,7 @@ class GraphRows {
                              size_t width) const {
     const CodedQuery coded(metric_, query);
     WalkScratch scratch(size());
-    WalkGraph(graph, CodeScorer(metric_, columns_, coded.query(), coded.bounds.factor), filter,
-              width, scratch);
+    WalkGraph(graph, WalkQuery(metric_, columns_, coded), filter, width, scratch);
     std::vector<uint32_t> slots;
     for (size_t i = 0; i < scratch.pool.size(); ++i) {
       if (scratch.pool.counts(i)) slots.push_back(scratch.pool.slot(i));
@@ -80,7 +85,8 @@ class GraphRows {
   const Metric metric_;
   const SearchCoder coder_;
   const std::vector<Vector> vectors_;
-  std::vector<char> codes_;
+  const LargeArray<char> coarse_;
+  const LargeArray<char> fine_;
   std::vector<float> norms_;
   RowColumns columns_;
 };
@@ -112,7 +118,7 @@ GraphOptions SmallOptions() {
 }
 
 GraphData Build(const GraphRows& rows, const GraphOptions& options) {
-  GraphBuilder builder(rows.metric(), rows.columns(), rows.size(), options);
+  GraphBuilder builder(rows.metric(), rows.build_codes(), options);
   EXPECT_TRUE(builder.AddUpTo(rows.size()));
   return builder.Finish();
 }
@@ -239,7 +245,7 @@ TEST_P(GraphTest, OneThreadGivesTheSameGraphEveryTime) {
 
 TEST_P(GraphTest, SlotsMayBeAddedInParts) {
   const GraphRows rows = RandomRows();
-  GraphBuilder builder(GetParam(), rows.columns(), rows.size(), SmallOptions());
+  GraphBuilder builder(GetParam(), rows.build_codes(), SmallOptions());
   ASSERT_TRUE(builder.AddUpTo(kRows / 3));
   const GraphData part = builder.Finish();
   CheckLinks(part.graph, kRows / 3, SmallOptions());
@@ -306,7 +312,7 @@ TEST_P(GraphTest, StopEndsIt) {
     GraphOptions options = SmallOptions();
     options.threads = threads;
     options.stop = [&looks] { return ++looks > 4; };
-    GraphBuilder builder(GetParam(), rows.columns(), rows.size(), options);
+    GraphBuilder builder(GetParam(), rows.build_codes(), options);
     EXPECT_FALSE(builder.AddUpTo(rows.size()));
     EXPECT_LE(looks, 4 + static_cast<int>(threads));
   }

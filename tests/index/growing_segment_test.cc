@@ -1,5 +1,6 @@
 #include "index/growing_segment.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,10 +33,16 @@ TEST_F(GrowingSegmentTest, HoldsWhatWasAppended) {
   EXPECT_EQ(block.squared_norm(0), 25.0);
   EXPECT_EQ(block.Vector(0, scratch)[1], 4.0F);
   // The unit vector is 0.6, 0.8.
-  EXPECT_EQ(block.columns().search.row(0)[0], 95);
-  EXPECT_EQ(block.columns().search.row(0)[1], 127);
-  EXPECT_FLOAT_EQ(block.columns().scale(0), 0.8F / 127);
-  EXPECT_NEAR(block.columns().error(0), 0.6 - 95 * 0.8 / 127, 1e-7);
+  const RowColumns& columns = block.columns();
+  int8_t codes[2];
+  JoinCodes(columns.coarse.row(0), columns.fine.row(0), 2, codes);
+  EXPECT_EQ(codes[0], 95);
+  EXPECT_EQ(codes[1], 127);
+  EXPECT_FLOAT_EQ(columns.coarse.scale(0), 0.8F / 127);
+  EXPECT_NEAR(columns.fine.error(0), 0.6 - 95 * 0.8 / 127, 1e-7);
+  // 95 and 127 lie in 80 to 95 and 112 to 127, whose middles stand for them.
+  EXPECT_NEAR(columns.coarse.error(0), std::hypot(0.6 - 87.5 * 0.8 / 127, 0.8 - 119.5 * 0.8 / 127),
+              1e-6);
 }
 
 TEST_F(GrowingSegmentTest, SlotsNotPublishedAreNotSeen) {

@@ -95,10 +95,10 @@ class SealedSegmentTest : public testing::TestWithParam<std::tuple<Metric, Preci
     ASSERT_NE(grown, nullptr);
     const RowColumns was = grown->Columns(grown_slot);
     ASSERT_EQ(*is.squared_norms, *was.squared_norms);
-    ASSERT_EQ(is.scale(0), was.scale(0));
-    ASSERT_EQ(is.error(0), was.error(0));
+    const SearchCoder& coder = segment.coder();
+    ASSERT_EQ(std::memcmp(is.coarse.row(0), was.coarse.row(0), coder.coarse_stride()), 0);
+    ASSERT_EQ(std::memcmp(is.fine.row(0), was.fine.row(0), coder.fine_stride()), 0);
     ASSERT_EQ(is.norm(0), was.norm(0));
-    ASSERT_EQ(std::memcmp(is.search.row(0), was.search.row(0), kDimensions), 0);
     ASSERT_LE(metric() == Metric::kCosine ? 0 : is.norm(0), segment.MaxNorm());
   }
 
@@ -329,8 +329,7 @@ class SegmentFileTest : public testing::TestWithParam<std::tuple<Metric, Precisi
     } else if (part == nullptr) {
       ASSERT_THAT(opened, IsOk()) << "byte " << offset;
       EXPECT_THAT((*opened)->CheckCodes(), IsOk());
-    } else if (part->kind == static_cast<uint32_t>(SegmentSection::kCodes) &&
-               rows_.codec().precision() != Precision::kInt8) {
+    } else if (part->kind == static_cast<uint32_t>(SegmentSection::kCodes)) {
       ASSERT_THAT(opened, IsOk()) << "byte " << offset;
       EXPECT_THAT((*opened)->CheckCodes(), StatusIs(absl::StatusCode::kDataLoss, "damaged"));
     } else {
@@ -408,7 +407,7 @@ TEST_P(SegmentFileTest, ATableOfAnotherShapeIsRefused) {
 TEST_P(SegmentFileTest, ANewerFormatIsRefusedByName) {
   Overwrite(8, 3);
   EXPECT_THAT(SegmentReader::Open(path_), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                   "format version 3; this program knows 1"));
+                                                   "format version 3; this program knows 2"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Some, SegmentFileTest,
@@ -489,11 +488,11 @@ TEST_F(SegmentWriterTest, TheBytesOfAFileStayAsTheyAre) {
   const std::string_view row_ids("\x07\0\0\0\0\0\0\0\x02\x01\0\0\0\0\0\0", 16);
   const std::string_view words("zebracat");
 
-  // Codes, squared norms, row ids, word ends, words, both maps, search codes, errors and norms.
+  // Codes, squared norms, row ids, word ends, words, both maps, both halves of search codes, norms.
   const std::vector<std::pair<uint32_t, uint64_t>> sections = {
-      {1, 16}, {6, 16}, {7, 16}, {8, 16}, {9, 8}, {10, 16}, {11, 16}, {2, 16}, {3, 8}, {5, 8}};
+      {1, 16}, {6, 16}, {7, 16}, {8, 16}, {9, 8}, {10, 16}, {11, 16}, {17, 24}, {18, 16}, {5, 8}};
   std::string header = "VTSEGMNT";
-  PutU32Le(header, 1);                              // format version
+  PutU32Le(header, 2);                              // format version
   PutU64Le(header, kPage * (1 + sections.size()));  // bytes of the file
   PutU8(header, 2);                                 // metric: dot
   PutU8(header, 1);                                 // precision: fp32
@@ -518,6 +517,9 @@ TEST_F(SegmentWriterTest, TheBytesOfAFileStayAsTheyAre) {
   EXPECT_EQ(bytes.substr(3 * kPage, 16), row_ids);
   EXPECT_EQ(bytes.substr(4 * kPage, 16), std::string("\x05\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0", 16));
   EXPECT_EQ(bytes.substr(5 * kPage, 8), words);
+  // 3, 4 are the codes 95, 127, whose halves are 13, 15 and 15, 15; the scale is 4 / 127.
+  EXPECT_EQ(bytes.substr(8 * kPage + 12, 4), std::string("\xFD\0\0\0", 4));
+  EXPECT_EQ(bytes.substr(9 * kPage + 8, 4), std::string("\xFF\0\0\0", 4));
   // Of a known text, so that the function can't change unseen.
   EXPECT_EQ(HashOfWord("zebra"), 9'795'273'900'099'882'599U);
 }

@@ -54,24 +54,30 @@ TEST_P(SearchCodesTest, BoundsHold) {
       const CodeBounds& bounds = coded.bounds;
       for (size_t i = 0; i < kRows; ++i) {
         const RowColumns row = segment.Columns(i);
-        int32_t dot = 0;
-        DotCodes(coded.codes.data(), row.search, 1, &dot);
-        const double norm = row.norm(0);
-        const double half_square = metric == Metric::kEuclidean ? norm * norm / 2 : 0;
-        const double score = double{bounds.factor} * row.scale(0) * dot - half_square;
-        const double bound = double{bounds.e_weight} * row.error(0) + bounds.constant +
-                             (metric == Metric::kCosine ? 0 : bounds.n_weight * norm) +
-                             bounds.square_weight * half_square;
         const double truth = BoundedScore(metric, query, VectorOf(codec, row.codes));
-        ASSERT_LE(std::abs(score - truth), bound) << "row " << i << ", " << dimensions;
-        // A bound that says nothing would hold, too.
+        const double norm = row.norm(0);
         const double query_norm = std::sqrt(SquaredNormInDouble(query));
+        // A bound that says nothing would hold, too.
         const double scale =
-            metric == Metric::kEuclidean
-                ? query_norm * norm + (query_norm * query_norm + norm * norm) * 1e-4
-                : norm;
-        ASSERT_LE(bound, 0.13 * std::sqrt(dimensions) * scale + 1e-20)
-            << "row " << i << ", " << dimensions;
+            std::sqrt(dimensions) *
+            (metric == Metric::kEuclidean
+                 ? query_norm * norm + (query_norm * query_norm + norm * norm) * 1e-4
+                 : norm);
+        const bool euclidean = metric == Metric::kEuclidean;
+        const uint32_t slot = 0;
+        int32_t dot = 0;
+        DotHalvesAt(coded.query(), row.coarse, row.fine, &slot, 1, &dot);
+        const auto [whole, bound] = row.ScoreOf(bounds, euclidean, 0, dot);
+        ASSERT_LE(std::abs(whole - truth), bound) << "row " << i << ", " << dimensions;
+        ASSERT_LE(bound, 0.13 * scale + 1e-20) << "row " << i << ", " << dimensions;
+        // The upper halves alone.
+        float rough = 0;
+        ScoreCoarseAt({coded.query(), bounds.factor, row.coarse, {row.norms, euclidean}}, &slot, 1,
+                      &rough);
+        const float rough_bound =
+            bound + bounds.e_weight * (row.coarse.error(0) - row.fine.error(0));
+        ASSERT_LE(std::abs(rough - truth), rough_bound) << "row " << i << ", " << dimensions;
+        ASSERT_LE(rough_bound, 0.3 * scale + 1e-20) << "row " << i << ", " << dimensions;
       }
     }
   }
