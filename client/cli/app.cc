@@ -96,6 +96,7 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   AddRowCommands(app, context);
   AddSearchCommands(app, context);
   AddSizeCommand(app, context);
+  AddBenchCommand(app, context);
   AddModelCommand(app, context);
   AddInfoCommand(app, context);
   app.footer(kExamples);  // of the program's own help alone
