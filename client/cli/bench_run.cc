@@ -297,6 +297,8 @@ class BenchRun {
     VT_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info, client_.GetServerInfo());
     report_.server_version = info.version();
     VT_RETURN_IF_ERROR(FindTruth());
+    // Its index, now that it is loaded for sure.
+    VT_ASSIGN_OR_RETURN(report_.table, client_.GetTable(options_.table));
     std::vector<std::atomic<bool>> gone(queries_.size());
     for (const Measurement& plan : plans_) {
       const uint64_t done = (report_.measurements.size() + 1) * kPassSteps;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "client/proto_names.h"
@@ -35,20 +34,23 @@ std::string ExactText(const Measurement& measured) {
                      WithThousands(measured.queries));
 }
 
+// Why answers are exact although a recall was asked for.
 std::string GraphNote(const BenchReport& report) {
-  if (report.graph_rows() == 0) {
+  bool all_exact = true;
+  bool scanned = false;  // all queries of a measurement that could have walked
+  for (const Measurement& measured : report.measurements) {
+    all_exact = all_exact && measured.exact();
+    scanned = scanned || (measured.exact() && measured.asked_recall && *measured.asked_recall < 1);
+  }
+  if (all_exact && report.graph_rows() == 0) {
     return fmt::format(
         "Table {} has no graph, so every answer is exact, whatever recall is asked. 'vectable "
         "table\noptimize {} --wait' builds one, where a table has 16,384 rows or more.\n",
         Quoted(report.table.name()), report.table.name());
   }
-  const bool scanned = std::any_of(
-      report.measurements.begin(), report.measurements.end(), [](const Measurement& measured) {
-        return measured.asked_recall && *measured.asked_recall < 1 && measured.exact();
-      });
-  return scanned ? "Exact where a recall was asked: no walk along the graph was measured to reach "
-                   "it, or a scan\ncosts less.\n"
-                 : "";
+  if (!scanned) return "";
+  return "Exact where a recall was asked: no walk along the graph was measured to reach it, or a "
+         "scan\ncosts less.\n";
 }
 
 }  // namespace
@@ -93,7 +95,7 @@ TextTable BenchTable(const BenchReport& report, const BenchOptions& options) {
 std::string BenchNotes(const BenchReport& report) {
   std::string notes = GraphNote(report);
   if (report.queries_gone > 0) {
-    notes += fmt::format("{} sampled words are gone from the table and left out.\n",
+    notes += fmt::format("Sampled words that are gone from the table and were left out: {}.\n",
                          WithThousands(report.queries_gone));
   }
   if (report.rows_changed) {

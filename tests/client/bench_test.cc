@@ -186,8 +186,8 @@ TEST_F(BenchTest, ATableThatChangesMeanwhile) {
   EXPECT_TRUE(report->rows_changed);
   EXPECT_TRUE(report->index_changed);
   EXPECT_EQ(report->measurements.back().recall_queries, 59U);
-  EXPECT_THAT(BenchNotes(*report), AllOf(HasSubstr("1 sampled words are gone"),
-                                         HasSubstr("written to"), HasSubstr("merged meanwhile")));
+  EXPECT_THAT(BenchNotes(*report), AllOf(HasSubstr("left out: 1."), HasSubstr("written to"),
+                                         HasSubstr("merged meanwhile")));
 }
 
 TEST_F(BenchTest, AllWordsGone) {
@@ -282,6 +282,8 @@ TEST(BenchTextTest, ExactAnswersToARecallAreExplained) {
   EXPECT_THAT(BenchNotes(report), HasSubstr("Exact where a recall was asked"));
   report.measurements[0].asked_recall = 1;
   EXPECT_EQ(BenchNotes(report), "");
+  report.table.mutable_segments(0)->set_graph(false);
+  EXPECT_THAT(BenchNotes(report), HasSubstr("Table 'glove' has no graph"));
 }
 
 TEST(BenchJsonTest, EveryFieldIsThere) {
