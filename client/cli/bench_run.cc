@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <limits>
-#include <thread>
+#include <optional>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "client/cli/word_sample.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -19,238 +15,8 @@
 namespace vectable {
 namespace {
 
-using BenchClock = std::chrono::steady_clock;
-
 constexpr size_t kTruthBatch = 100;     // queries per call
 constexpr uint64_t kPassSteps = 1'000;  // of progress, per measurement
-constexpr int kNotFoundCode = 5;        // google.rpc.Code
-
-double SecondsSince(BenchClock::time_point start) {
-  return std::chrono::duration<double>(BenchClock::now() - start).count();
-}
-
-// A word to ask for, and what tells its true neighbours.
-struct BenchQuery {
-  std::string word;
-  double least_score = 0;  // of the true neighbours
-  int true_hits = 0;       // k, unless the table has shrunk
-};
-
-// Which mutations the replies saw.
-struct SequenceRange {
-  uint64_t first = std::numeric_limits<uint64_t>::max();
-  uint64_t last = 0;
-
-  void Add(uint64_t sequence) { Add({sequence, sequence}); }
-  void Add(const SequenceRange& other) {
-    first = std::min(first, other.first);
-    last = std::max(last, other.last);
-  }
-};
-
-// What one thread counted.
-struct BenchTally {
-  std::vector<double> call_ms;
-  double engine_ms = 0;
-  uint64_t queries = 0;
-  uint64_t exact_queries = 0;
-  uint32_t width = 0;
-  double server_recall = 1;
-  double recall_sum = 0;
-  uint64_t recall_queries = 0;
-  SequenceRange sequences;
-
-  void Add(const BenchTally& other) {
-    call_ms.insert(call_ms.end(), other.call_ms.begin(), other.call_ms.end());
-    engine_ms += other.engine_ms;
-    queries += other.queries;
-    exact_queries += other.exact_queries;
-    width = std::max(width, other.width);
-    server_recall = std::min(server_recall, other.server_recall);
-    recall_sum += other.recall_sum;
-    recall_queries += other.recall_queries;
-    sequences.Add(other.sequences);
-  }
-};
-
-// The share of a query's true neighbours among the hits.
-double RecallOf(const v1::QueryResult& result, const BenchQuery& query) {
-  const auto right =
-      std::count_if(result.hits().begin(), result.hits().end(),
-                    [&query](const v1::Hit& hit) { return hit.score() >= query.least_score; });
-  return std::min(1.0, static_cast<double>(right) / query.true_hits);
-}
-
-v1::NearestRequest BenchRequest(const BenchOptions& options, std::optional<double> recall) {
-  v1::NearestRequest request;
-  request.set_table(options.table);
-  request.set_k(options.k);
-  if (recall) {
-    request.set_recall(*recall);
-  } else {
-    request.set_exact(true);
-  }
-  return request;
-}
-
-absl::StatusOr<v1::NearestResponse> AskAll(Client& client, const v1::NearestRequest& request) {
-  VT_ASSIGN_OR_RETURN(v1::NearestResponse reply, client.Nearest(request));
-  if (reply.results_size() != request.queries_size()) {
-    return absl::InternalError(fmt::format("the server answered {} of {} queries",
-                                           reply.results_size(), request.queries_size()));
-  }
-  for (const v1::QueryResult& result : reply.results()) {
-    if (result.code() != 0 && result.code() != kNotFoundCode) {
-      return absl::Status(static_cast<absl::StatusCode>(result.code()), result.error());
-    }
-  }
-  return reply;
-}
-
-absl::Status AllGone(const std::string& table) {
-  return absl::FailedPreconditionError(
-      fmt::format("table {}: none of the sampled words is left", Quoted(table)));
-}
-
-// One measurement.
-class BenchPass {
- public:
-  // `gone` marks the queries whose words have vanished, and is added to.
-  BenchPass(Client& client, const BenchOptions& options, const std::vector<BenchQuery>& queries,
-            std::vector<std::atomic<bool>>& gone, const Measurement& plan)
-      : client_(client),
-        options_(options),
-        queries_(queries),
-        gone_(gone),
-        result_(plan),
-        batch_(std::min(plan.batch, queries.size())) {}
-
-  // `look` is called on this thread, with the share of the time that has passed, until it gives an
-  // error.
-  absl::StatusOr<Measurement> Run(const std::function<absl::Status(double)>& look,
-                                  SequenceRange& sequences) {
-    std::vector<BenchTally> tallies(result_.concurrency);
-    start_ = BenchClock::now();
-    {
-      std::vector<std::jthread> others;
-      for (size_t i = 1; i < tallies.size(); ++i) {
-        others.emplace_back([this, &tally = tallies[i]] { Work(tally, nullptr); });
-      }
-      Work(tallies[0], look);
-    }
-    result_.seconds = SecondsSince(start_);
-    {
-      const absl::MutexLock lock(&mutex_);
-      VT_RETURN_IF_ERROR(error_);
-    }
-    for (size_t i = 1; i < tallies.size(); ++i) tallies[0].Add(tallies[i]);
-    if (tallies[0].queries == 0) return AllGone(options_.table);
-    sequences.Add(tallies[0].sequences);
-    Take(std::move(tallies[0]));
-    return result_;
-  }
-
- private:
-  void Work(BenchTally& tally, const std::function<absl::Status(double)>& look) {
-    while (true) {
-      const uint64_t call = next_call_.fetch_add(1);
-      if (!Wanted(call)) return;
-      absl::Status status = Call(call, tally);
-      if (status.ok() && look) status = look(TimePassed());
-      if (!status.ok()) return Fail(status);
-    }
-  }
-
-  bool Wanted(uint64_t call) const {
-    if (stopped_) return false;
-    if (TimePassed() < 1) return true;
-    return call * batch_ < queries_.size() && (walked_ || !answered_);
-  }
-
-  double TimePassed() const {
-    const double time = absl::ToDoubleSeconds(options_.time);
-    return time > 0 ? std::min(1.0, SecondsSince(start_) / time) : 1;
-  }
-
-  void Fail(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_) {
-    stopped_ = true;
-    const absl::MutexLock lock(&mutex_);
-    if (error_.ok()) error_ = status;
-  }
-
-  // The queries in their order, over and over.
-  absl::Status Call(uint64_t call, BenchTally& tally) {
-    v1::NearestRequest request = BenchRequest(options_, result_.asked_recall);
-    std::vector<uint64_t> asked;
-    for (uint64_t i = call * batch_; i < (call + 1) * batch_; ++i) {
-      if (gone_[i % queries_.size()]) continue;
-      request.add_queries()->set_word(queries_[i % queries_.size()].word);
-      asked.push_back(i);
-    }
-    if (asked.empty()) return absl::OkStatus();
-    const BenchClock::time_point start = BenchClock::now();
-    VT_ASSIGN_OR_RETURN(const v1::NearestResponse reply, AskAll(client_, request));
-    const double milliseconds = SecondsSince(start) * 1000;
-    const uint64_t before = tally.queries;
-    for (size_t i = 0; i < asked.size(); ++i) {
-      TakeAnswer(asked[i], reply.results(static_cast<int>(i)), tally);
-    }
-    if (tally.queries == before) return absl::OkStatus();
-    tally.call_ms.push_back(milliseconds);
-    tally.engine_ms += static_cast<double>(reply.engine_micros()) / 1000;
-    tally.sequences.Add(reply.sequence());
-    return absl::OkStatus();
-  }
-
-  // `asked` counts on when the queries begin anew.
-  void TakeAnswer(uint64_t asked, const v1::QueryResult& result, BenchTally& tally) {
-    const size_t at = asked % queries_.size();
-    if (result.code() != 0) {
-      gone_[at] = true;
-      return;
-    }
-    ++tally.queries;
-    answered_ = true;
-    if (result.exact()) {
-      ++tally.exact_queries;
-    } else {
-      walked_ = true;
-      tally.width = std::max(tally.width, result.width());
-      tally.server_recall = std::min(tally.server_recall, result.recall());
-    }
-    if (asked >= queries_.size()) return;
-    tally.recall_sum += RecallOf(result, queries_[at]);
-    ++tally.recall_queries;
-  }
-
-  void Take(BenchTally tally) {
-    result_.calls = tally.call_ms.size();
-    result_.queries = tally.queries;
-    result_.engine_ms = tally.engine_ms / static_cast<double>(result_.calls);
-    result_.latency = SummarizeLatencies(std::move(tally.call_ms));
-    result_.exact_queries = tally.exact_queries;
-    result_.width = tally.width;
-    result_.server_recall = tally.server_recall;
-    result_.recall_queries = tally.recall_queries;
-    if (tally.recall_queries > 0) {
-      result_.recall = tally.recall_sum / static_cast<double>(tally.recall_queries);
-    }
-  }
-
-  Client& client_;
-  const BenchOptions& options_;
-  const std::vector<BenchQuery>& queries_;
-  std::vector<std::atomic<bool>>& gone_;
-  Measurement result_;
-  const size_t batch_;
-  BenchClock::time_point start_;
-  std::atomic<uint64_t> next_call_ = 0;
-  std::atomic<bool> answered_ = false;
-  std::atomic<bool> walked_ = false;  // for any answer
-  std::atomic<bool> stopped_ = false;
-  absl::Mutex mutex_;
-  absl::Status error_ ABSL_GUARDED_BY(mutex_);
-};
 
 std::vector<Measurement> PlanMeasurements(const BenchOptions& options) {
   std::vector<Measurement> plans;
@@ -299,23 +65,24 @@ class BenchRun {
     VT_RETURN_IF_ERROR(FindTruth());
     // Its index, now that it is loaded for sure.
     VT_ASSIGN_OR_RETURN(report_.table, client_.GetTable(options_.table));
-    std::vector<std::atomic<bool>> gone(queries_.size());
+    queries_.gone = std::vector<std::atomic<bool>>(queries_.list.size());
     for (const Measurement& plan : plans_) {
       const uint64_t done = (report_.measurements.size() + 1) * kPassSteps;
       const auto look = [this, done](double share) {
         return Look(done + static_cast<uint64_t>(share * kPassSteps));
       };
-      BenchPass pass(client_, options_, queries_, gone, plan);
-      absl::StatusOr<Measurement> measured = pass.Run(look, sequences_);
+      absl::StatusOr<Measurement> measured =
+          MeasureSearches(client_, options_, queries_, plan, look);
       if (!measured.ok()) {
         return Annotate(measured.status(),
                         fmt::format("measuring {}, {}", plan.asked_text(), plan.calls_text()));
       }
       report_.measurements.push_back(*std::move(measured));
     }
-    report_.queries = queries_.size();
-    report_.queries_gone += static_cast<uint64_t>(std::count(gone.begin(), gone.end(), true));
-    report_.rows_changed = sequences_.first != sequences_.last;
+    report_.queries = queries_.list.size();
+    report_.queries_gone +=
+        static_cast<uint64_t>(std::count(queries_.gone.begin(), queries_.gone.end(), true));
+    report_.rows_changed = queries_.sequences.first != queries_.sequences.last;
     return CompareIndex();
   }
 
@@ -335,19 +102,19 @@ class BenchRun {
       v1::NearestRequest request = BenchRequest(options_, std::nullopt);
       const size_t end = std::min(begin + kTruthBatch, words.size());
       for (size_t i = begin; i < end; ++i) request.add_queries()->set_word(words[i]);
-      absl::StatusOr<v1::NearestResponse> reply = AskAll(client_, request);
+      absl::StatusOr<v1::NearestResponse> reply = AskBench(client_, request);
       if (!reply.ok()) return Annotate(reply.status(), "finding the true neighbours");
       for (size_t i = begin; i < end; ++i) {
         const v1::QueryResult& result = reply->results(static_cast<int>(i - begin));
         if (result.hits().empty()) {
           ++report_.queries_gone;
         } else {
-          queries_.push_back({words[i], result.hits().rbegin()->score(), result.hits_size()});
+          queries_.list.push_back({words[i], result.hits().rbegin()->score(), result.hits_size()});
         }
       }
-      sequences_.Add(reply->sequence());
+      queries_.sequences.Add(reply->sequence());
     }
-    return queries_.empty() ? AllGone(options_.table) : absl::OkStatus();
+    return queries_.list.empty() ? AllWordsGone(options_.table) : absl::OkStatus();
   }
 
   absl::StatusOr<BenchReport> CompareIndex() {
@@ -366,26 +133,11 @@ class BenchRun {
   const BenchHooks& hooks_;
   const std::vector<Measurement> plans_;
   const uint64_t steps_;
-  std::vector<BenchQuery> queries_;
-  SequenceRange sequences_;
+  BenchQueries queries_;
   BenchReport report_;
 };
 
 }  // namespace
-
-std::string Measurement::asked_text() const {
-  return asked_recall ? fmt::format("recall {:g}", *asked_recall) : "exact";
-}
-
-std::string Measurement::calls_text() const {
-  if (batch > 1) return fmt::format("batches of {}", WithThousands(batch));
-  if (concurrency > 1) return fmt::format("{} in flight", concurrency);
-  return "one by one";
-}
-
-double Measurement::queries_per_second() const {
-  return seconds > 0 ? static_cast<double>(queries) / seconds : 0;
-}
 
 uint64_t BenchReport::graph_rows() const {
   uint64_t rows = 0;
