@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   vectable table create toy --dim 2 --dim-names Object,Animal
   vectable put toy cat Object=0 Animal=1
   vectable size toy
+  vectable bench glove --recall 0.9,0.99
   vectable model --preset llama3-8b --context 8192
 
 Values may be any number (-.5, 1e-3). After -- nothing is an option, so that a word
@@ -96,6 +97,7 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   AddRowCommands(app, context);
   AddSearchCommands(app, context);
   AddSizeCommand(app, context);
+  AddBenchCommand(app, context);
   AddModelCommand(app, context);
   AddInfoCommand(app, context);
   app.footer(kExamples);  // of the program's own help alone

@@ -176,6 +176,12 @@ std::vector<float> ParseValues(const std::string& what, std::span<const std::str
   return values;
 }
 
+std::vector<double> ParseNumbers(const std::string& name, const std::string& text) {
+  std::vector<double> numbers;
+  for (const std::string& part : SplitAtCommas(text)) numbers.push_back(ParseDouble(name, part));
+  return numbers;
+}
+
 std::vector<std::string> SplitAtCommas(const std::string& text) {
   std::vector<std::string> parts;
   size_t begin = 0;

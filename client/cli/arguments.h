@@ -41,6 +41,10 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& out,
 // place and the text.
 std::vector<float> ParseValues(const std::string& what, std::span<const std::string> texts);
 
+// Reads numbers between commas: "0.9,0.95". Throws CLI::ValidationError, naming `name`, for a text
+// that isn't one. NaN and infinity pass.
+std::vector<double> ParseNumbers(const std::string& name, const std::string& text);
+
 // The parts of `text` between commas.
 std::vector<std::string> SplitAtCommas(const std::string& text);
 

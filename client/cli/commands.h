@@ -15,6 +15,7 @@ void AddPutCommand(CLI::App& app, CliContext& context);      // put
 void AddRowCommands(CLI::App& app, CliContext& context);     // get, delete, words
 void AddSearchCommands(CLI::App& app, CliContext& context);  // nearest, similarity
 void AddSizeCommand(CLI::App& app, CliContext& context);     // size
+void AddBenchCommand(CLI::App& app, CliContext& context);    // bench
 void AddModelCommand(CLI::App& app, CliContext& context);    // model
 void AddModelLayers(CLI::App& model,
                     CliContext& context);  // model linear, embedding, attention, presets

@@ -69,6 +69,19 @@ TEST_F(CliTest, UsageErrorsAreCode2AndSayHow) {
       {"nearest", "t", "--vector", "1,,2"},
       {"nearest", "t", "w", "-k", "4294967297"},
       {"similarity", "t", "a"},
+      {"bench"},
+      {"bench", "t", "--recall", "0"},
+      {"bench", "t", "--recall", "0.9,1.5"},
+      {"bench", "t", "--recall", "0.9,,1"},
+      {"bench", "t", "--recall", "nan"},
+      {"bench", "t", "--queries", "0"},
+      {"bench", "t", "--queries", "10001"},
+      {"bench", "t", "-k", "0"},
+      {"bench", "t", "--k", "10001"},
+      {"bench", "t", "--batch", "1001"},
+      {"bench", "t", "--concurrency", "257"},
+      {"bench", "t", "--seconds", "-1"},
+      {"bench", "t", "--seconds", "nan"},
       {"import", "f"},
       {"import", "f", "--table", "t", "--on-bad", "maybe"},
       {"info", "--timeout", "0"},
@@ -111,6 +124,29 @@ TEST_F(CliTest, TheToyTable) {
   EXPECT_THAT(Run({"table", "list"}).out, HasSubstr("| toy   |    3 |          2 |          6 |"));
   EXPECT_THAT(Run({"nearest", "toy", "cat"}).out, HasSubstr("fewer than 10"));
   EXPECT_THAT(Run({"info"}).out, HasSubstr("Limit: max_k"));
+}
+
+TEST_F(CliTest, BenchMeasuresTheToyTable) {
+  MakeToy();
+  const json report = RunJson({"bench", "toy", "-k", "1", "--seconds", "0", "--recall", "0.9"});
+  EXPECT_EQ(report["name"], "toy");
+  EXPECT_EQ(report["rows"], 3);
+  EXPECT_EQ(report["queries"], 3);
+  EXPECT_EQ(report["server_version"], "0.0.0-fake");
+  EXPECT_EQ(report["measurements"].size(), 5U);
+  const Outcome text = Run({"bench", "toy", "-k", "2", "--seconds", "0"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("| Index      | 0 segments, no graph"));
+  EXPECT_THAT(text.out, HasSubstr("Recall@2"));
+  EXPECT_THAT(text.out, HasSubstr("optimize toy --wait' builds one"));
+  const Outcome small = Run({"bench", "toy", "-k", "3"});
+  EXPECT_EQ(small.code, 1);
+  EXPECT_EQ(small.out, "");
+  EXPECT_EQ(small.err,
+            "vectable: error: table 'toy' has 3 rows; for k = 3 it must have at least 4\n");
+  RunJson({"table", "create", "empty", "--dim", "2"});
+  EXPECT_THAT(Run({"bench", "empty"}).err, HasSubstr("table 'empty' is empty"));
+  EXPECT_THAT(Run({"bench", "none"}).err, HasSubstr("there is no table 'none'"));
 }
 
 TEST_F(CliTest, GetAndDelete) {

@@ -281,9 +281,10 @@ class Search : public v1::SearchService::Service {
     if (table == nullptr) return NoTable(request->table());
     state_.query_counts.push_back(request->queries_size());
     for (const v1::Query& query : request->queries()) {
-      Answer(*table, *request, query, reply->add_results());
+      Answer(*table, *request, query, state_.walk_width, reply->add_results());
     }
     reply->set_method(v1::SEARCH_METHOD_EXACT);
+    reply->set_sequence(state_.sequence);
     reply->set_device("cpu");
     reply->set_precision(table->info.precision());
     reply->set_engine_micros(5);
@@ -305,7 +306,7 @@ class Search : public v1::SearchService::Service {
 
  private:
   static void Answer(const FakeState::Table& table, const v1::NearestRequest& request,
-                     const v1::Query& query, v1::QueryResult* result) {
+                     const v1::Query& query, uint32_t walk_width, v1::QueryResult* result) {
     std::vector<float> target(query.vector().values().begin(), query.vector().values().end());
     if (query.has_word()) {
       const auto found = table.rows.find(query.word());
@@ -327,6 +328,11 @@ class Search : public v1::SearchService::Service {
     }
     std::sort(result->mutable_hits()->begin(), result->mutable_hits()->end(),
               [](const v1::Hit& a, const v1::Hit& b) { return a.score() > b.score(); });
+    const bool walked = walk_width > 0 && !request.exact();
+    if (walked && result->hits_size() > 0) result->mutable_hits()->DeleteSubrange(0, 1);
+    result->set_exact(!walked);
+    result->set_width(walked ? walk_width : 0);
+    result->set_recall(walked ? request.recall() : 1);
     const int k = static_cast<int>(request.k());
     if (result->hits_size() > k) {
       result->mutable_hits()->DeleteSubrange(k, result->hits_size() - k);

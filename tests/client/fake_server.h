@@ -35,6 +35,8 @@ struct FakeState {
   int fail_batch = -1;            // the batch of a stream that fails
   int silent_after = -1;          // the batch after which a stream isn't answered any more
   size_t max_get_keys = 10'000;   // more are refused as too large a reply
+  uint32_t walk_width = 0;        // above 0: answers not asked exactly miss the nearest row
+  uint64_t sequence = 0;          // that searches say they saw
 };
 
 // A small server that keeps rows in maps and answers by plain scans, on a free port of the loopback
