@@ -29,9 +29,9 @@ class RecallCurve {
 
   const std::vector<RecallPoint>& points() const { return points_; }
 
-  // The smallest width whose recall reaches the one asked for: that of the 10 nearest for k up to
-  // 10, that of the 100 nearest for more; in proportion wider for k over 100. Nothing where no
-  // width reaches it.
+  // The smallest width whose recall reaches the one asked for, between measured widths by a
+  // straight line: that of the 10 nearest for k up to 10, that of the 100 nearest for more; in
+  // proportion wider for k over 100. Nothing where no measured width reaches it.
   std::optional<ChosenWidth> WidthFor(double recall, size_t k) const;
 
  private:

@@ -14,13 +14,27 @@ class RecallCurveTest : public testing::Test {
 TEST_F(RecallCurveTest, TheSmallestWidthThatReachesTheRecallIsChosen) {
   EXPECT_EQ(curve_.WidthFor(0.1, 1)->width, 10U);
   EXPECT_EQ(curve_.WidthFor(0.5, 1)->width, 10U);
-  EXPECT_EQ(curve_.WidthFor(0.51, 1)->width, 20U);
+  EXPECT_EQ(curve_.WidthFor(0.75, 1)->width, 20U);
   EXPECT_EQ(curve_.WidthFor(0.875, 10)->width, 200U);
 }
 
-TEST_F(RecallCurveTest, TheRecallIsTheMeasuredOneNotTheAskedOne) {
-  EXPECT_EQ(curve_.WidthFor(0.6, 10)->recall, 0.75);
-  EXPECT_EQ(curve_.WidthFor(0.3, 11)->recall, 0.5);
+TEST_F(RecallCurveTest, BetweenMeasuredWidthsTheCurveIsTakenAsStraight) {
+  EXPECT_EQ(curve_.WidthFor(0.625, 10)->width, 15U);
+  EXPECT_EQ(curve_.WidthFor(0.626, 10)->width, 16U);  // rounded up
+  EXPECT_EQ(curve_.WidthFor(0.626, 10)->recall, 0.626);
+  EXPECT_EQ(curve_.WidthFor(0.8125, 10)->width, 110U);
+}
+
+TEST_F(RecallCurveTest, BelowTheFirstWidthTheRecallIsTheMeasuredOne) {
+  EXPECT_EQ(curve_.WidthFor(0.3, 10)->recall, 0.5);
+  EXPECT_EQ(curve_.WidthFor(0.1, 11)->recall, 0.25);
+}
+
+// Noise of the measurement may make a wider walk look worse.
+TEST(NoisyRecallCurveTest, TheFirstWidthThatReachesItCounts) {
+  const RecallCurve curve({{10, 0.5F, 0.5F}, {20, 0.75F, 0.5F}, {30, 0.625F, 0.5F}});
+  EXPECT_EQ(curve.WidthFor(0.625, 10)->width, 15U);
+  EXPECT_EQ(curve.WidthFor(0.75, 10)->width, 20U);
 }
 
 TEST_F(RecallCurveTest, MoreThanTenHitsGoByTheRecallOfAHundred) {
