@@ -20,7 +20,7 @@ constexpr size_t kMaxStepRows = 256;
 // Between looks at whether to go on: products of codes.
 constexpr size_t kProductsPerLook = size_t{1} << 28;
 // Fewer queries look through the halves of codes one after the other.
-constexpr size_t kBatch = 3;
+constexpr size_t kBatch = 5;
 // Possible hits of a query that are kept unscored at most.
 constexpr size_t kMostPossible = 16'384;
 

@@ -1,15 +1,12 @@
 #include "index/graph_builder.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
 #include <thread>
 
+#include "index/background_threads.h"
 #include "index/row_hash.h"
 
 namespace vectable {
@@ -17,7 +14,6 @@ namespace {
 
 constexpr uint32_t kMostLevels = 16;
 constexpr size_t kSlotsPerLook = 64;  // between looks at whether to stop
-constexpr int kNiceness = 10;         // of the building threads: searches come first
 
 // Half again the degree, and up to a whole cache line with the list's length.
 size_t BaseRoom(size_t degree) {
@@ -154,22 +150,10 @@ size_t GraphBuilder::CopyList(uint32_t slot, uint32_t level, uint32_t* out) cons
 
 bool GraphBuilder::AddUpTo(size_t end) {
   end_ = end;
-  const size_t threads = std::max<size_t>(options_.threads, 1);
-  if (threads == 1) {
+  RunInBackground(options_.threads, [this] {
     Worker worker(slots_, codes_.dimensions());
     Run(worker);
-    return !stopped_;
-  }
-  std::vector<std::thread> running;
-  for (size_t i = 0; i < threads; ++i) {
-    running.emplace_back([this] {
-      // Of this thread alone, on Linux.
-      setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
-      Worker worker(slots_, codes_.dimensions());
-      Run(worker);
-    });
-  }
-  for (std::thread& thread : running) thread.join();
+  });
   return !stopped_;
 }
 
@@ -282,10 +266,12 @@ void GraphBuilder::SearchLevel(Worker& worker, const RowQuery& query, uint32_t l
   for (uint32_t slot = pool.TakeNext(); slot != kNoSlot; slot = pool.TakeNext()) {
     const size_t listed = CopyList(slot, level, slots);
     size_t count = 0;
+    // Which slots were met before can't be guessed: no branch depends on it.
     for (size_t i = 0; i < listed; ++i) {
-      if (!marks.Visit(slots[i])) continue;
-      query.Prefetch(slots[i]);
-      slots[count++] = slots[i];
+      const uint32_t linked = slots[i];
+      query.Prefetch(linked);
+      slots[count] = linked;
+      count += marks.Visit(linked) ? 1 : 0;
     }
     query.Score(slots, count, scores);
     for (size_t i = 0; i < count; ++i) {
@@ -349,6 +335,25 @@ void GraphBuilder::LinkBack(Worker& worker, uint32_t from, uint32_t to, float sc
   locks_[from].store(false, std::memory_order_release);
 }
 
+void GraphBuilder::FinishList(Worker& worker, uint32_t slot, uint32_t* links) const {
+  uint32_t listed[kMostLinks];
+  float scores[kMostLinks];
+  size_t size = CopyList(slot, 0, listed);
+  if (size > options_.degree) {
+    worker.other.Set(*this, slot);
+    worker.other.Score(listed, size, scores);
+    worker.candidates.clear();
+    for (size_t i = 0; i < size; ++i) worker.candidates.push_back({scores[i], listed[i]});
+    std::sort(worker.candidates.begin(), worker.candidates.end(),
+              [](const Scored& a, const Scored& b) { return a.score > b.score; });
+    Choose(worker, slot, worker.candidates, options_.degree, worker.thinned);
+    size = worker.thinned.size();
+    for (size_t i = 0; i < size; ++i) listed[i] = worker.thinned[i].slot;
+  }
+  std::copy_n(listed, size, links);
+  std::fill(links + size, links + options_.degree, kNoSlot);
+}
+
 GraphData GraphBuilder::Finish() const {
   const size_t slots = end_;
   GraphData data;
@@ -356,30 +361,24 @@ GraphData GraphBuilder::Finish() const {
   graph.degree = options_.degree;
   graph.upper_degree = options_.degree / 2;
   data.links = AllocateLarge<uint32_t>(slots * graph.degree, true);
-  Worker worker(0, codes_.dimensions());
-  uint32_t listed[kMostLinks];
-  float scores[kMostLinks];
+  std::atomic<size_t> next = 0;
+  RunInBackground(options_.threads, [&] {
+    Worker worker(0, codes_.dimensions());
+    while (true) {
+      const size_t begin = next.fetch_add(kSlotsPerLook, std::memory_order_relaxed);
+      if (begin >= slots) return;
+      for (size_t slot = begin; slot < std::min(begin + kSlotsPerLook, slots); ++slot) {
+        FinishList(worker, static_cast<uint32_t>(slot), &data.links[slot * graph.degree]);
+      }
+    }
+  });
   std::vector<uint32_t> node_of(slots, kNoSlot);
   for (uint32_t slot = 0; slot < slots; ++slot) {
-    size_t size = CopyList(slot, 0, listed);
-    if (size > graph.degree) {
-      worker.other.Set(*this, slot);
-      worker.other.Score(listed, size, scores);
-      worker.candidates.clear();
-      for (size_t i = 0; i < size; ++i) worker.candidates.push_back({scores[i], listed[i]});
-      std::sort(worker.candidates.begin(), worker.candidates.end(),
-                [](const Scored& a, const Scored& b) { return a.score > b.score; });
-      Choose(worker, slot, worker.candidates, graph.degree, worker.thinned);
-      size = worker.thinned.size();
-      for (size_t i = 0; i < size; ++i) listed[i] = worker.thinned[i].slot;
-    }
-    uint32_t* const links = &data.links[size_t{slot} * graph.degree];
-    std::copy_n(listed, size, links);
-    std::fill(links + size, links + graph.degree, kNoSlot);
     if (LevelOf(slot) == 0) continue;
     node_of[slot] = static_cast<uint32_t>(data.upper_slots.size());
     data.upper_slots.push_back(slot);
   }
+  uint32_t listed[kMostLinks];
   for (const uint32_t slot : data.upper_slots) {
     const uint32_t levels = LevelOf(slot);
     data.upper_offsets.push_back(

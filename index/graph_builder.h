@@ -115,6 +115,8 @@ class GraphBuilder {
               std::vector<Scored>& chosen) const;
   void Lock(uint32_t slot);  // its lists; to be let go by a store to locks_
   void StoreOwnList(uint32_t slot, uint32_t level, const std::vector<Scored>& chosen);
+  // The slot's list on level 0 as the graph has it, filled up with kNoSlot.
+  void FinishList(Worker& worker, uint32_t slot, uint32_t* links) const;
   void LinkBack(Worker& worker, uint32_t from, uint32_t to, float score, uint32_t level);
   // A score seen from `to`, given the one seen from `from`.
   float Turned(float score, uint32_t from, uint32_t to) const;

@@ -35,9 +35,9 @@ class VisitMarks {
   }
   // Whether it is the first time in this walk.
   bool Visit(uint32_t slot) {
-    if (marks_[slot] == walk_) return false;
+    const bool first = marks_[slot] != walk_;
     marks_[slot] = walk_;
-    return true;
+    return first;
   }
   uint8_t* marks() { return marks_.data(); }
   size_t bytes() const { return marks_.size(); }

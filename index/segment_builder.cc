@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "common/status_util.h"
-#include "common/vector_math.h"
-#include "index/exact_search.h"
+#include "index/recall_measurement.h"
 #include "index/row_hash.h"
 
 namespace vectable {
@@ -14,11 +13,6 @@ namespace {
 
 constexpr size_t kMostQueries = 1000;  // that the recall is measured with
 constexpr size_t kRowsPerQuery = 50;   // at least
-constexpr size_t kQueriesAtOnce = 64;
-constexpr size_t kDepth = 100;            // of the recalls
-constexpr double kEnoughRecall = 0.9995;  // wider walks than that are of no use
-constexpr uint32_t kFirstWidth = 10;
-constexpr uint32_t kLastWidth = 2000;
 constexpr size_t kRowsPerLook = 4096;
 
 class Builder {
@@ -180,7 +174,15 @@ class Builder {
     if (!builder.AddUpTo(rows() - queries_)) return Stopped();
     std::vector<RecallPoint> points;
     if (queries_ > 0) {
-      VT_RETURN_IF_ERROR(Measure(builder.Finish(), points));
+      const RecallSample sample = {metric_,
+                                   codec_,
+                                   columns_,
+                                   rows() - queries_,
+                                   queries_,
+                                   options_.graph.threads,
+                                   options_.graph.stop};
+      const GraphData most = builder.Finish();
+      VT_ASSIGN_OR_RETURN(points, MeasureRecall(sample, most.graph));
       if (!builder.AddUpTo(rows())) return Stopped();
     }
     const GraphData data = builder.Finish();
@@ -201,79 +203,6 @@ class Builder {
     return absl::OkStatus();
   }
 
-  // The rows that the queries are.
-  std::span<const float> QueryVector(size_t q, std::vector<float>& scratch) const {
-    return RowBlock::VectorOf(codec_, columns_.codes + (rows() - queries_ + q) * codec_.row_bytes(),
-                              scratch);
-  }
-
-  absl::Status Measure(const GraphData& data, std::vector<RecallPoint>& points) const {
-    std::vector<std::vector<uint32_t>> truth;
-    VT_RETURN_IF_ERROR(FindTruth(truth));
-    WalkScratch scratch(rows());
-    double before = -1;
-    for (uint32_t width = kFirstWidth; width <= kLastWidth; width += (width * 2 + 4) / 5) {
-      RecallPoint point;
-      point.width = width;
-      VT_RETURN_IF_ERROR(MeasureWidth(data.graph, truth, scratch, point));
-      points.push_back(point);
-      // What a walk hasn't found by now it won't find by being wider.
-      if (point.at_10 >= kEnoughRecall && point.at_100 >= kEnoughRecall) break;
-      if (width > 4 * kDepth && point.at_100 <= before) break;
-      before = point.at_100;
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status FindTruth(std::vector<std::vector<uint32_t>>& truth) const;
-
-  absl::Status MeasureWidth(const Graph& graph, const std::vector<std::vector<uint32_t>>& truth,
-                            WalkScratch& scratch, RecallPoint& point) const {
-    size_t found_10 = 0;
-    size_t found_100 = 0;
-    size_t wanted_10 = 0;
-    size_t wanted_100 = 0;
-    std::vector<float> query_scratch;
-    std::vector<float> row_scratch;
-    for (size_t q = 0; q < queries_; ++q) {
-      if (q % kQueriesAtOnce == 0 && stopped()) return Stopped();
-      const std::span<const float> query = QueryVector(q, query_scratch);
-      const CodedQuery coded(metric_, query);
-      WalkGraph(graph, WalkQuery(metric_, columns_, coded), WalkFilter(), point.width, scratch);
-      const double squared_norm = SquaredNormInDouble(query);
-      std::vector<std::pair<double, uint32_t>> scored;
-      // As deep as a search for so many goes.
-      const size_t depth = std::min(scratch.pool.size(), CandidatesFor(kDepth, point.width));
-      for (size_t i = 0; i < depth; ++i) {
-        const uint32_t slot = scratch.pool.slot(i);
-        const std::span<const float> row =
-            RowBlock::VectorOf(codec_, columns_.codes + slot * codec_.row_bytes(), row_scratch);
-        scored.emplace_back(-Score(metric_, query, squared_norm, row, SquaredNormInDouble(row)),
-                            slot);
-      }
-      const auto found = [&](size_t k) {
-        k = std::min(k, truth[q].size());
-        std::vector<std::pair<double, uint32_t>> nearest(
-            scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                 scored.size(), CandidatesFor(k, point.width))));
-        std::sort(nearest.begin(), nearest.end());
-        size_t count = 0;
-        for (size_t i = 0; i < std::min(k, nearest.size()); ++i) {
-          count += std::count(truth[q].begin(), truth[q].begin() + static_cast<std::ptrdiff_t>(k),
-                              nearest[i].second);
-        }
-        return count;
-      };
-      found_10 += found(10);
-      found_100 += found(kDepth);
-      wanted_10 += std::min<size_t>(10, truth[q].size());
-      wanted_100 += std::min(kDepth, truth[q].size());
-    }
-    point.at_10 = static_cast<float>(found_10) / static_cast<float>(wanted_10);
-    point.at_100 = static_cast<float>(found_100) / static_cast<float>(wanted_100);
-    return absl::OkStatus();
-  }
-
   const Metric metric_;
   const VectorCodec codec_;
   const SearchCoder coder_;
@@ -290,83 +219,6 @@ class Builder {
   std::vector<float> norms_;
   RowColumns columns_;
 };
-
-// Marks of rows none of which is dead, and ids that are slots: a search over a segment that isn't
-// there yet.
-class PlainSegment final : public Segment {
- public:
-  PlainSegment(Metric metric, VectorCodec codec, const RowColumns& columns, size_t rows)
-      : Segment(metric, codec, BlockRowsFor(codec.dimensions())),
-        columns_(columns),
-        squared_norms_(rows),
-        row_ids_(rows),
-        dead_at_(rows) {
-    std::vector<float> scratch;
-    for (size_t i = 0; i < rows; ++i) {
-      row_ids_[i] = i;
-      squared_norms_[i] = SquaredNormInDouble(
-          RowBlock::VectorOf(codec, columns.codes + i * codec.row_bytes(), scratch));
-      if (columns.norms != nullptr) max_norm_ = std::max<double>(max_norm_, columns.norms[i]);
-    }
-  }
-
-  RowColumns Columns(size_t slot) const override {
-    RowColumns columns = columns_;
-    columns.codes += slot * codec().row_bytes();
-    columns.coarse.rows += slot * columns.coarse.stride;
-    columns.fine.rows += slot * columns.fine.stride;
-    if (columns.norms != nullptr) columns.norms += slot;
-    columns.squared_norms = &squared_norms_[slot];
-    columns.row_ids = &row_ids_[slot];
-    columns.dead_at = &dead_at_[slot];
-    return columns;
-  }
-  std::string_view Word(size_t /*slot*/) const override { return {}; }
-  uint32_t FindWord(std::string_view, size_t, uint64_t) const override { return kNoSlot; }
-  uint32_t FindRowId(uint64_t, size_t, uint64_t) const override { return kNoSlot; }
-  double MaxNorm() const override { return max_norm_; }
-  IndexMemory Memory(size_t) const override { return {}; }
-  size_t slots() const override { return row_ids_.size(); }
-  void MarkDead(size_t, uint64_t) override {}
-
- private:
-  const RowColumns columns_;
-  std::vector<double> squared_norms_;
-  std::vector<uint64_t> row_ids_;
-  std::vector<DeathMark> dead_at_;
-  double max_norm_ = 0;
-};
-
-absl::Status Builder::FindTruth(std::vector<std::vector<uint32_t>>& truth) const {
-  const size_t known = rows() - queries_;
-  const PlainSegment segment(metric_, codec_, columns_, known);
-  IndexSearchOptions options;
-  options.k = kDepth;
-  options.keep_going = [this] { return stopped() ? Stopped() : absl::OkStatus(); };
-  for (size_t begin = 0; begin < queries_; begin += kQueriesAtOnce) {
-    const size_t count = std::min(kQueriesAtOnce, queries_ - begin);
-    std::vector<std::vector<float>> vectors(count);
-    std::vector<IndexQuery> queries(count);
-    std::vector<float> scratch;
-    for (size_t q = 0; q < count; ++q) {
-      const std::span<const float> vector = QueryVector(begin + q, scratch);
-      vectors[q].assign(vector.begin(), vector.end());
-      queries[q].vector = vectors[q];
-    }
-    ExactSearch search(metric_, kLatestVersion, queries, options);
-    for (size_t i = 0; i < segment.BlockCount(known); ++i) {
-      VT_RETURN_IF_ERROR(search.AddBlock(segment.Block(i, known)));
-    }
-    VT_ASSIGN_OR_RETURN(const std::vector<IndexResult> results, search.Finish());
-    for (const IndexResult& result : results) {
-      std::vector<uint32_t>& nearest = truth.emplace_back();
-      for (const IndexHit& hit : result.hits) {
-        nearest.push_back(static_cast<uint32_t>(hit.row.row_id));
-      }
-    }
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 

@@ -20,8 +20,12 @@ constexpr size_t kScannedRowsPerWidth = 150;
 // A segment is scanned where a filter by row id lets less than one row in so many through.
 constexpr size_t kLetThrough = 4;
 
-// How many times faster than alone a query is scanned for among so many.
-size_t BatchGain(size_t queries) { return queries >= 16 ? 5 : queries >= 4 ? 3 : 1; }
+// The scans that so many queries cost together, in those of one alone: to bring the rows into the
+// form that batches need is most of it.
+double ScansFor(size_t queries) {
+  const auto count = static_cast<double>(queries);
+  return std::min(count, 2.8 + 0.15 * count);
+}
 
 }  // namespace
 
@@ -72,7 +76,9 @@ class IndexSnapshot::Request {
       }
       if (rows * kLetThrough < sealed->slots()) return false;
     }
-    if (rows / BatchGain(queries_.size()) < width->width * kScannedRowsPerWidth) return false;
+    const double scanned = static_cast<double>(rows) * ScansFor(queries_.size());
+    const size_t walked = queries_.size() * width->width * kScannedRowsPerWidth;
+    if (scanned < static_cast<double>(walked)) return false;
     walks_.push_back({sealed, *width});
     return true;
   }

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace vectable {
+
+// Runs `work` on so many threads of low priority, so that searches come first, and waits for them;
+// for one, on the caller's.
+void RunInBackground(size_t threads, const std::function<void()>& work);
+
+}  // namespace vectable
