@@ -116,11 +116,7 @@ int Main(const std::string& path) {
       {{"exact", [&](const Arguments& a) { return bench.Exact(NumberAt(a, 0), NumberAt(a, 1)); }},
        {"build", [&](const Arguments& a) { return bench.Build(NumberAt(a, 0), a.at(1)); }},
        {"walks",
-        [&](const Arguments& a) {
-          std::vector<size_t> widths;
-          for (size_t i = 1; i < a.size(); ++i) widths.push_back(NumberAt(a, i));
-          return bench.Walks(NumberAt(a, 0), widths);
-        }},
+        [&](const Arguments& a) { return bench.Walks(NumberAt(a, 0), NumbersFrom(a, 1)); }},
        {"open", [&](const Arguments& a) { return bench.Open(a.at(0), NumberAt(a, 1)); }}});
 }
 

@@ -165,12 +165,7 @@ int Main(const std::string& path) {
   IndexBench bench(path);
   const Commands commands = {
       {"build", [&](const Arguments& a) { return bench.Build(NumberAt(a, 0), a.at(1)); }},
-      {"walks",
-       [&](const Arguments& a) {
-         std::vector<size_t> widths;
-         for (size_t i = 1; i < a.size(); ++i) widths.push_back(NumberAt(a, i));
-         return bench.Walks(NumberAt(a, 0), widths);
-       }},
+      {"walks", [&](const Arguments& a) { return bench.Walks(NumberAt(a, 0), NumbersFrom(a, 1)); }},
       {"asked",
        [&](const Arguments& a) {
          return bench.Asked(std::stod(a.at(0)), NumberAt(a, 1), NumberAt(a, 2));

@@ -93,6 +93,12 @@ size_t NumberAt(const Arguments& arguments, size_t i) {
   return std::stoull(arguments[i]);
 }
 
+std::vector<size_t> NumbersFrom(const Arguments& arguments, size_t i) {
+  std::vector<size_t> numbers;
+  for (; i < arguments.size(); ++i) numbers.push_back(NumberAt(arguments, i));
+  return numbers;
+}
+
 int RunCommands(const Commands& commands) {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);

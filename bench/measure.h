@@ -52,6 +52,9 @@ using Commands = std::map<std::string, std::function<nlohmann::json(const Argume
 // The number that an argument is; dies where there is none.
 size_t NumberAt(const Arguments& arguments, size_t i);
 
+// Those from the i-th on.
+std::vector<size_t> NumbersFrom(const Arguments& arguments, size_t i);
+
 // Reads commands from stdin, one a line, and answers each with one line of JSON on stdout, until
 // stdin ends: so that a script can have several programs measure in turn, none of them starting
 // anew. Gives the exit status.

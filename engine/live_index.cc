@@ -45,6 +45,11 @@ absl::StatusOr<std::shared_ptr<const IndexSnapshot>> LiveIndex::WaitForSnapshot(
       absl::StrCat("still loading: ", progress, " of ", rows(), " rows are indexed"));
 }
 
+absl::Status LiveIndex::failure() const {
+  absl::MutexLock lock(&mu_);
+  return failure_;
+}
+
 uint64_t LiveIndex::indexed_rows() const {
   absl::MutexLock lock(&mu_);
   return snapshot_ != nullptr ? snapshot_->live_rows() : progress_;

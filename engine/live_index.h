@@ -43,6 +43,8 @@ class LiveIndex {
 
   // Rows taken in so far.
   uint64_t indexed_rows() const;
+  // Why loading failed; OK while it didn't.
+  absl::Status failure() const;
 
   // Loader's part.
 

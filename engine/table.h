@@ -126,11 +126,14 @@ class Table : public std::enable_shared_from_this<Table> {
   // there is nothing to do, or `stop` was set. The Maintainer's, which calls it again and again.
   bool MergeSegments(const std::atomic<bool>& stop);
 
-  // Has all segments merged into as few as there can be, soon; optimizing() until that is done.
-  void Optimize() { optimizing_.store(Optimizing::kAsked, std::memory_order_release); }
+  // Has all segments merged into as few as there can be, soon; optimizing() until that is done. The
+  // error that the index failed to load with, if it did.
+  absl::Status Optimize();
   // The parts of the index; none while it is loaded.
   std::vector<SegmentDescription> Segments() const;
-  bool optimizing() const { return optimizing_.load(std::memory_order_acquire) != Optimizing::kNo; }
+  bool optimizing() const {
+    return optimizing_.load(std::memory_order_acquire) != Optimizing::kNo && index_.failure().ok();
+  }
 
  private:
   friend class Database;

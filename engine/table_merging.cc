@@ -57,6 +57,11 @@ MergeWish Table::NextMerge() {
   return wish;
 }
 
+absl::Status Table::Optimize() {
+  optimizing_.store(Optimizing::kAsked, std::memory_order_release);
+  return index_.failure();
+}
+
 absl::Status Table::SaveManifest() {
   if (!directory_) return absl::OkStatus();
   std::optional<IndexManifest> manifest;

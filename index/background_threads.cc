@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -16,15 +17,23 @@ constexpr int kNiceness = 10;
 
 void RunInBackground(size_t threads, const std::function<void()>& work) {
   if (threads <= 1) return work();
+  std::vector<std::exception_ptr> failures(threads);
   std::vector<std::thread> running;
-  for (size_t i = 0; i < threads; ++i) {
-    running.emplace_back([&work] {
+  for (std::exception_ptr& failure : failures) {
+    running.emplace_back([&work, &failure] {
       // Of this thread alone, on Linux.
       setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
-      work();
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
     });
   }
   for (std::thread& thread : running) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
 }
 
 }  // namespace vectable

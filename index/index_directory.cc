@@ -202,14 +202,4 @@ absl::Status IndexDirectory::Remove() {
   return absl::OkStatus();
 }
 
-uint64_t IndexDirectory::Bytes() const {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
-    const uint64_t size = entry.file_size(error);
-    if (!error) bytes += size;
-  }
-  return bytes;
-}
-
 }  // namespace vectable

@@ -53,8 +53,6 @@ class IndexDirectory {
 
   // Removes the folder with all that is in it.
   absl::Status Remove() ABSL_LOCKS_EXCLUDED(mu_);
-  // The sizes of all files in it.
-  uint64_t Bytes() const;
 
  private:
   void RemoveUnnamed(const IndexManifest& manifest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -59,6 +59,7 @@ class SealedSegment final : public Segment {
   // How many slots are in the order of their row ids: the first ones.
   size_t sorted_slots() const { return facts_.sorted_slots; }
 
+  const SealedSegment* sealed() const override { return this; }
   size_t slots() const override { return facts_.slots; }
   void MarkDead(size_t slot, uint64_t version) override;
   RowColumns Columns(size_t slot) const override;

@@ -14,6 +14,8 @@
 
 namespace vectable {
 
+class SealedSegment;
+
 // A run of row versions, numbered by slot, with the maps to find them. A row replaced or erased
 // stays as a dead slot. Readers use a slot count and a version that were published to them, so that
 // each sees the segment as of its own moment. Nothing is ever locked.
@@ -44,6 +46,9 @@ class Segment {
     const RowColumns at = Columns(slot);
     return {*at.row_ids, Word(slot), at.codes, *at.squared_norms};
   }
+
+  // This one, if it is sealed; else null.
+  virtual const SealedSegment* sealed() const { return nullptr; }
 
   // The columns from a slot on, as far as its block goes.
   virtual RowColumns Columns(size_t slot) const = 0;

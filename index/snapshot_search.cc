@@ -64,7 +64,7 @@ class IndexSnapshot::Request {
   // Whether the part is better walked.
   bool PlanWalk(const Part& part) {
     if (!options_.recall) return false;
-    const auto* const sealed = dynamic_cast<const SealedSegment*>(part.segment.get());
+    const SealedSegment* const sealed = part.segment->sealed();
     if (sealed == nullptr || !sealed->has_graph()) return false;
     const std::optional<ChosenWidth> width = sealed->curve().WidthFor(*options_.recall, options_.k);
     if (!width) return false;
@@ -88,7 +88,7 @@ class IndexSnapshot::Request {
   void AddBlocks(const Part& part, std::vector<RowBlock>& blocks) const {
     const Segment& segment = *part.segment;
     std::vector<SlotRun> runs = {{0, part.slots}};
-    const auto* const sealed = dynamic_cast<const SealedSegment*>(&segment);
+    const SealedSegment* const sealed = segment.sealed();
     if (sealed != nullptr && options_.first_n) runs = sealed->SlotsBelow(*options_.first_n);
     for (const SlotRun& run : runs) {
       for (size_t begin = run.begin; begin < run.end;) {

@@ -54,7 +54,7 @@ uint64_t IndexSnapshot::RowsBelow(std::optional<uint64_t> end) const {
   uint64_t rows = 0;
   for (const Part& part : parts_) {
     std::vector<SlotRun> runs = {{0, part.slots}};
-    if (const auto* sealed = dynamic_cast<const SealedSegment*>(part.segment.get())) {
+    if (const SealedSegment* sealed = part.segment->sealed()) {
       runs = sealed->SlotsBelow(*end);
       // Those in order are known to lie below, and nearly always to live.
       if (sealed->dead_slots() == 0 && !runs.empty() && runs.front().begin == 0) {
@@ -75,7 +75,7 @@ uint64_t IndexSnapshot::RowsBelow(std::optional<uint64_t> end) const {
 absl::Status IndexSnapshot::CheckSegments(const std::function<bool()>& stop) const {
   for (const Part& part : parts_) {
     if (stop()) break;
-    if (const auto* sealed = dynamic_cast<const SealedSegment*>(part.segment.get())) {
+    if (const SealedSegment* sealed = part.segment->sealed()) {
       VT_RETURN_IF_ERROR(sealed->CheckCodes());
     }
   }
@@ -84,7 +84,7 @@ absl::Status IndexSnapshot::CheckSegments(const std::function<bool()>& stop) con
 
 bool IndexSnapshot::MayMerge(size_t close_from) const {
   for (const Part& part : parts_) {
-    const bool sealed = dynamic_cast<const SealedSegment*>(part.segment.get()) != nullptr;
+    const bool sealed = part.segment->sealed() != nullptr;
     const bool growing = !sealed && &part == &parts_.back();
     if (!sealed && (!growing || part.slots >= close_from)) return true;
     if (part.segment->dead_slots() * 2 > part.slots) return true;
@@ -97,7 +97,7 @@ IndexMemory IndexSnapshot::Memory() const {
   for (const Part& part : parts_) {
     const IndexMemory of_part = part.segment->Memory(part.slots);
     memory.Add(of_part);
-    const bool growing = dynamic_cast<const SealedSegment*>(part.segment.get()) == nullptr;
+    const bool growing = part.segment->sealed() == nullptr;
     memory.growing_segment = growing ? of_part.total() : 0;  // the last one
   }
   return memory;
@@ -110,7 +110,7 @@ std::vector<SegmentDescription> IndexSnapshot::Segments() const {
     for (size_t slot = 0; slot < part.slots; ++slot) {
       ++(part.segment->IsLive(slot, version_) ? one.rows : one.dead_rows);
     }
-    if (const auto* sealed = dynamic_cast<const SealedSegment*>(part.segment.get())) {
+    if (const SealedSegment* sealed = part.segment->sealed()) {
       one.sealed = true;
       one.graph = sealed->has_graph();
       one.recall = sealed->curve().points();
@@ -218,7 +218,7 @@ std::optional<MergePlan> TableIndex::PlanMerge(const MergeWish& wish) {
   bool dead = false;
   for (const std::shared_ptr<Segment>& segment : segments_) {
     if (segment == growing_) continue;
-    const bool sealed = dynamic_cast<const SealedSegment*>(segment.get()) != nullptr;
+    const bool sealed = segment->sealed() != nullptr;
     const bool mostly_dead = segment->dead_slots() * 2 > segment->slots();
     const bool any_dead = segment->dead_slots() > 0;
     unsealed += sealed ? 0 : 1;
@@ -294,7 +294,7 @@ std::optional<IndexManifest> TableIndex::Manifest() const {
       manifest.covered = std::min(manifest.covered, grown->begins_after());
       continue;
     }
-    const auto& sealed = dynamic_cast<const SealedSegment&>(*segment);
+    const auto& sealed = *segment->sealed();
     if (sealed.file() == 0) return std::nullopt;
     IndexManifest::Segment& named = manifest.segments.emplace_back();
     named.file = sealed.file();

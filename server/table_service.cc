@@ -79,7 +79,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::OptimizeTable(grpc::CallbackServerCo
       calls_, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.name()));
-        table->Optimize();
+        VT_RETURN_IF_ERROR(table->Optimize());
         *answer.mutable_table() = WholeTableToProto(*table);
         return absl::OkStatus();
       });

@@ -142,6 +142,11 @@ absl::StatusOr<int> OptimizeTable(CliContext& context, const std::string& name, 
     absl::SleepFor(kOptimizePoll);
     VT_ASSIGN_OR_RETURN(table, client->GetTable(name));
   }
+  if (wait && !table.searchable()) {
+    return absl::FailedPreconditionError(fmt::format(
+        "table {} isn't optimized: its index could not be loaded; the server's log says why",
+        Quoted(name)));
+  }
   if (context.json) {
     WriteJson(context.out(), WholeTableJson(table));
   } else if (table.optimizing()) {

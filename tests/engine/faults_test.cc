@@ -64,6 +64,18 @@ TEST_F(FaultsTest, AFailedWriteChangesNothing) {
   EXPECT_EQ(found->queries[0].hits[0].row_id, 1U);
 }
 
+TEST_F(FaultsTest, AnIndexThatCanNotBeLoadedIsNotOptimizedForEver) {
+  ASSERT_THAT(Put("a", {1, 0}), IsOk());
+  table_.reset();
+  fixture_.Close();
+  faults_.fail_scans = true;
+  fixture_.Open();
+  table_ = fixture_.table("t");
+  EXPECT_THAT(Nearest("a", absl::Seconds(30)), StatusIs(StatusCode::kInternal, "injected"));
+  EXPECT_THAT(table_->Optimize(), StatusIs(StatusCode::kInternal, "injected"));
+  EXPECT_FALSE(table_->optimizing());
+}
+
 // Holds the loading of rows until it is let go.
 class LoadingTest : public FaultsTest {
  protected:

@@ -15,6 +15,7 @@ class FaultyStore final : public Store {
   struct Faults {
     std::atomic<bool> fail_writes{false};
     std::atomic<bool> fail_gets{false};
+    std::atomic<bool> fail_scans{false};
     // Of ScanRows, and when a table's rows are gone; set before the store is used.
     std::function<void()> before_each_row;
     std::function<void()> after_drop;
@@ -64,6 +65,7 @@ class FaultyStore final : public Store {
   }
   absl::StatusOr<std::unique_ptr<RowCursor>> ScanRows(uint32_t table_id, uint64_t begin,
                                                       std::optional<uint64_t> end) const override {
+    if (faults_.fail_scans) return Failure();
     auto cursor = store_->ScanRows(table_id, begin, end);
     if (!cursor.ok() || !faults_.before_each_row) return cursor;
     return std::make_unique<SlowCursor>(*std::move(cursor), faults_.before_each_row);

@@ -58,7 +58,7 @@ class MergingTest : public testing::Test {
   }
 
   void Optimize() {
-    table_->Optimize();
+    ASSERT_THAT(table_->Optimize(), IsOk());
     while (table_->optimizing()) absl::SleepFor(absl::Milliseconds(5));
   }
   void Reopen() {
@@ -199,7 +199,7 @@ TEST_F(MergingTest, RandomChangesMergesAndReopensMatchTheModel) {
 TEST_F(MergingTest, WritesGoOnWhileSegmentsMerge) {
   Put(0, 2000);
   for (int round = 0; round < 5; ++round) {
-    table_->Optimize();
+    ASSERT_THAT(table_->Optimize(), IsOk());
     uint64_t i = 0;
     while (table_->optimizing()) {
       Put(i, i + 3);

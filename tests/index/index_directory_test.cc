@@ -62,11 +62,10 @@ TEST_F(IndexDirectoryTest, IsNamedAfterItsTable) {
   EXPECT_EQ(directory_.PathOf(17), folder_.path() + "/t4/17.segment");
 }
 
-TEST_F(IndexDirectoryTest, AFolderThatIsNotThereHasNoManifestAndNoBytes) {
+TEST_F(IndexDirectoryTest, AFolderThatIsNotThereHasNoManifest) {
   const auto manifest = directory_.ReadManifest();
   ASSERT_THAT(manifest, IsOk());
   EXPECT_FALSE(*manifest);
-  EXPECT_EQ(directory_.Bytes(), 0U);
   EXPECT_THAT(directory_.Remove(), IsOk());
 }
 
@@ -176,14 +175,6 @@ TEST_F(IndexDirectoryTest, NumbersGoOnAfterFilesWereRemoved) {
   ASSERT_THAT(directory_.WriteManifest({}), IsOk());
   EXPECT_FALSE(fs::exists(directory_.PathOf(first)));
   EXPECT_GT(*directory_.NewFile(), first);
-}
-
-TEST_F(IndexDirectoryTest, BytesAreThoseOfAllFiles) {
-  ASSERT_THAT(directory_.WriteManifest({}), IsOk());
-  const uint64_t manifest = directory_.Bytes();
-  EXPECT_EQ(manifest, fs::file_size(ManifestPath()));
-  WriteFile(directory_.PathOf(1), std::string(1000, 'x'));
-  EXPECT_EQ(directory_.Bytes(), manifest + 1000);
 }
 
 TEST_F(IndexDirectoryTest, RemoveTakesTheFolderAndNothingElse) {
