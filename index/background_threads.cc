@@ -19,6 +19,7 @@ void RunInBackground(size_t threads, const std::function<void()>& work) {
   if (threads <= 1) return work();
   std::vector<std::exception_ptr> failures(threads);
   std::vector<std::thread> running;
+  running.reserve(threads);
   for (std::exception_ptr& failure : failures) {
     running.emplace_back([&work, &failure] {
       // Of this thread alone, on Linux.
