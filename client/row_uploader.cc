@@ -16,7 +16,7 @@ struct RowUploader::Pending {
   v1::UpsertStreamRequest request;
   UploadedBatch batch;
   size_t bytes = 0;
-  absl::flat_hash_map<std::string, int> row_of_word;
+  absl::flat_hash_map<std::string_view, int> row_of_word;  // the words are the request's
 };
 
 RowUploader::RowUploader(UploadOptions options, std::unique_ptr<Stream> stream)
@@ -31,8 +31,7 @@ absl::Status RowUploader::Add(std::string_view word, std::span<const float> vect
   if (!IsValidUtf8(word)) {
     return absl::InvalidArgumentError(fmt::format("word {} is not valid UTF-8", Quoted(word)));
   }
-  std::string key(word);
-  if (const auto found = pending_->row_of_word.find(key); found != pending_->row_of_word.end()) {
+  if (const auto found = pending_->row_of_word.find(word); found != pending_->row_of_word.end()) {
     if (ReplacePending(found->second, vector)) return absl::OkStatus();
     VT_RETURN_IF_ERROR(SendPending());
   }
@@ -42,9 +41,9 @@ absl::Status RowUploader::Add(std::string_view word, std::span<const float> vect
                    pending_->bytes + bytes > options_.max_batch_bytes)) {
     VT_RETURN_IF_ERROR(SendPending());
   }
-  pending_->row_of_word.emplace(std::move(key), pending_->request.rows_size());
   v1::UpsertRow& row = *pending_->request.add_rows();
   row.set_word(word.data(), word.size());
+  pending_->row_of_word.emplace(row.word(), pending_->request.rows_size() - 1);
   row.mutable_vector()->mutable_values()->Add(vector.begin(), vector.end());
   pending_->batch.positions.push_back(position);
   pending_->bytes += bytes;
@@ -68,10 +67,10 @@ absl::Status RowUploader::SendPending() {
   pending_->request.set_mode(options_.mode);
   pending_->request.set_on_bad(options_.on_bad);
   absl::Status sent = stream_->Send(pending_->request, std::move(pending_->batch));
+  pending_->row_of_word.clear();
   pending_->request.Clear();  // keeps the memory of its rows for the next batch
   pending_->batch = UploadedBatch();
   pending_->bytes = 0;
-  pending_->row_of_word.clear();
   return sent;
 }
 
