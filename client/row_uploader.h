@@ -20,8 +20,8 @@ struct UploadOptions {
   v1::UpsertMode mode = v1::UPSERT_MODE_UPSERT;
   v1::OnBad on_bad = v1::ON_BAD_ERROR;
   size_t max_batch_rows = 4'000;
-  size_t max_batch_bytes = 900'000;  // a row larger than this travels alone
-  size_t max_in_flight = 8;          // batches sent and not yet acknowledged
+  size_t max_batch_bytes = 2'000'000;  // a row larger than this travels alone
+  size_t max_in_flight = 8;            // batches sent and not yet acknowledged
   // The upload is given up when the server acknowledges nothing for so long.
   absl::Duration stall_timeout = absl::Seconds(30);
   size_t max_rejections_kept = 20;

@@ -149,7 +149,8 @@ GroupResolver::Resolved GroupResolver::GiveIds(const Mutation& mutation, const R
       ++resolved.outcome.inserted;
     }
     resolved.outcome.row_ids.push_back(row_id);
-    resolved.commit.changes.push_back({row_id, mutation.words[i], mutation.CodesOf(i)});
+    resolved.commit.changes.push_back(
+        {row_id, mutation.words[i], mutation.CodesOf(i), /*fresh=*/!known[i]});
   }
   after_.rows += resolved.outcome.inserted;
   return resolved;

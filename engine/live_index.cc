@@ -84,7 +84,11 @@ bool LiveIndex::Apply(std::span<const Commit> commits) {
           continue;
         }
         if (!codec_.CheckLength(change.codes).ok()) throw std::exception();
-        index_->Put(change.row_id, change.word, change.codes);
+        if (change.fresh) {
+          index_->Insert(change.row_id, change.word, change.codes);
+        } else {
+          index_->Put(change.row_id, change.word, change.codes);
+        }
       }
     }
     index_->Publish(commits.back().sequence);

@@ -137,6 +137,11 @@ void TableIndex::Put(uint64_t row_id, std::string_view word, std::string_view co
   if (!replaces) ++live_rows_;
 }
 
+void TableIndex::Insert(uint64_t row_id, std::string_view word, std::string_view codes) {
+  Append(row_id, word, codes);
+  ++live_rows_;
+}
+
 void TableIndex::Append(uint64_t row_id, std::string_view word, std::string_view codes) {
   Growing().Append(row_id, word, codes);
 }

@@ -157,9 +157,9 @@ struct MergeWish {
   size_t close_from = std::numeric_limits<size_t>::max();
 };
 
-// The index of one table: a cache of its rows for search. One writer at a time calls Put, Erase and
-// Publish; any thread calls snapshot(). What was put or erased is seen by snapshots taken after the
-// next Publish, all of it or nothing. `backend` must outlive the index and its snapshots.
+// The index of one table: a cache of its rows for search. One writer at a time calls Put, Insert,
+// Erase and Publish; any thread calls snapshot(). What was put or erased is seen by snapshots taken
+// after the next Publish, all of it or nothing. `backend` must outlive the index and its snapshots.
 class TableIndex {
  public:
   TableIndex(Metric metric, VectorCodec codec, const BatchBackend& backend);
@@ -171,6 +171,10 @@ class TableIndex {
   // Adds a row, or replaces the row with this id. `codes` has the codec's length, and its vector
   // was checked. After a throw (std::bad_alloc) the index must be made anew.
   void Put(uint64_t row_id, std::string_view word, std::string_view codes);
+
+  // The same for a row whose id the index never held, which is not checked: it saves looking for
+  // the id in every segment.
+  void Insert(uint64_t row_id, std::string_view word, std::string_view codes);
 
   // Removes the row, if it is there.
   void Erase(uint64_t row_id);

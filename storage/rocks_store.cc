@@ -1,7 +1,10 @@
 #include "storage/rocks_store.h"
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -26,7 +29,34 @@ namespace {
 // Up to this many log entries are removed one by one, more of them by a range.
 constexpr uint64_t kTrimOneByOne = 256;
 
+// A batch of more bytes isn't kept for the next write.
+constexpr size_t kSpareBatchBytes = size_t{16} << 20;
+
+// RocksDB keeps some hundred bytes for each key of a lookup: so many stay in the cache.
+constexpr size_t kKeysAtOnce = 128;
+
 rocksdb::Slice ToSlice(std::string_view view) { return rocksdb::Slice(view.data(), view.size()); }
+
+// What commits do to a word's record.
+struct WordChange {
+  std::string_view word;
+  uint64_t row_id = 0;
+  RowChange::Kind kind = RowChange::Kind::kPut;
+};
+
+// The changes in the order of the family's keys, so that each finds its place in the memtable near
+// that of the one before; changes of the same word stay in order.
+std::vector<WordChange> WordsInOrder(std::span<const Commit> commits) {
+  std::vector<WordChange> words;
+  for (const Commit& commit : commits) {
+    for (const RowChange& change : commit.changes) {
+      words.push_back({change.word, change.row_id, commit.kind});
+    }
+  }
+  std::stable_sort(words.begin(), words.end(),
+                   [](const WordChange& a, const WordChange& b) { return a.word < b.word; });
+  return words;
+}
 
 class RocksStore final : public Store {
  public:
@@ -81,6 +111,12 @@ class RocksStore final : public Store {
   absl::Status CheckOrWriteFormat();
   absl::StatusOr<uint32_t> TakeTableId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(catalogue_mu_);
   absl::Status WriteTo(rocksdb::WriteBatch& batch, bool sync, const std::string& what);
+  // An empty batch, with the memory of an earlier one where there is one: fresh memory for each
+  // would cost as much as filling it.
+  std::unique_ptr<rocksdb::WriteBatch> TakeBatch() ABSL_LOCKS_EXCLUDED(spare_mu_);
+  void GiveBack(std::unique_ptr<rocksdb::WriteBatch> batch) ABSL_LOCKS_EXCLUDED(spare_mu_);
+  void FillBatch(rocksdb::WriteBatch& batch, const TableFamilies& families,
+                 const TableRecord& after, std::span<const Commit> commits) const;
   void TrimLog(rocksdb::WriteBatch& batch, uint32_t table_id, uint64_t from,
                uint64_t through) const;
 
@@ -90,6 +126,8 @@ class RocksStore final : public Store {
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<RocksFamilies> families_;
   absl::Mutex catalogue_mu_;  // creates, renames and drops come one at a time
+  absl::Mutex spare_mu_;
+  std::unique_ptr<rocksdb::WriteBatch> spare_batch_ ABSL_GUARDED_BY(spare_mu_);
 };
 
 RocksStore::~RocksStore() {
@@ -293,36 +331,60 @@ void RocksStore::TrimLog(rocksdb::WriteBatch& batch, uint32_t table_id, uint64_t
   }
 }
 
-absl::Status RocksStore::Write(const TableRecord& after, std::span<const Commit> commits,
-                               uint64_t trim_log_through) {
-  VT_ASSIGN_OR_RETURN(const std::shared_ptr<TableFamilies> families,
-                      families_->Find(after.table_id));
-  rocksdb::WriteBatch batch;
+std::unique_ptr<rocksdb::WriteBatch> RocksStore::TakeBatch() {
+  absl::MutexLock lock(&spare_mu_);
+  if (spare_batch_ == nullptr) return std::make_unique<rocksdb::WriteBatch>();
+  return std::move(spare_batch_);
+}
+
+void RocksStore::GiveBack(std::unique_ptr<rocksdb::WriteBatch> batch) {
+  if (batch->GetDataSize() > kSpareBatchBytes) return;
+  batch->Clear();
+  absl::MutexLock lock(&spare_mu_);
+  spare_batch_ = std::move(batch);
+}
+
+// A batch in memory refuses nothing but a size limit, which isn't set.
+void RocksStore::FillBatch(rocksdb::WriteBatch& batch, const TableFamilies& families,
+                           const TableRecord& after, std::span<const Commit> commits) const {
   std::string value;
-  // A batch in memory refuses nothing but a size limit, which isn't set.
   for (const Commit& commit : commits) {
     for (const RowChange& change : commit.changes) {
-      const std::string key = RowKey(change.row_id);
+      value.clear();
       if (commit.kind == RowChange::Kind::kPut) {
-        value.clear();
         EncodeRow(value, change.word, change.codes);
-        batch.Put(families->rows(), key, value).PermitUncheckedError();
-        batch.Put(families->words(), ToSlice(change.word), EncodeWordValue(change.row_id))
-            .PermitUncheckedError();
       } else {
-        batch.Put(families->rows(), key, EncodeDeletedRow()).PermitUncheckedError();
-        batch.Delete(families->words(), ToSlice(change.word)).PermitUncheckedError();
+        value = EncodeDeletedRow();
       }
+      batch.Put(families.rows(), RowKey(change.row_id), value).PermitUncheckedError();
     }
     batch.Put(families_->log(), LogKey(after.table_id, commit.sequence), EncodeLogEntry(commit))
         .PermitUncheckedError();
   }
+  for (const WordChange& change : WordsInOrder(commits)) {
+    if (change.kind == RowChange::Kind::kPut) {
+      batch.Put(families.words(), ToSlice(change.word), EncodeWordValue(change.row_id))
+          .PermitUncheckedError();
+    } else {
+      batch.Delete(families.words(), ToSlice(change.word)).PermitUncheckedError();
+    }
+  }
   batch.Put(families_->main(), CountersKey(after.table_id), EncodeCounters(after))
       .PermitUncheckedError();
+}
+
+absl::Status RocksStore::Write(const TableRecord& after, std::span<const Commit> commits,
+                               uint64_t trim_log_through) {
+  VT_ASSIGN_OR_RETURN(const std::shared_ptr<TableFamilies> families,
+                      families_->Find(after.table_id));
+  std::unique_ptr<rocksdb::WriteBatch> batch = TakeBatch();
+  FillBatch(*batch, *families, after, commits);
   if (trim_log_through > families->trimmed_through) {
-    TrimLog(batch, after.table_id, families->trimmed_through, trim_log_through);
+    TrimLog(*batch, after.table_id, families->trimmed_through, trim_log_through);
   }
-  VT_RETURN_IF_ERROR(WriteTo(batch, settings_.sync, "writing to the store"));
+  const absl::Status status = WriteTo(*batch, settings_.sync, "writing to the store");
+  GiveBack(std::move(batch));
+  VT_RETURN_IF_ERROR(status);
   families->trimmed_through = std::max(families->trimmed_through, trim_log_through);
   return absl::OkStatus();
 }
@@ -332,7 +394,10 @@ absl::StatusOr<std::vector<std::optional<rocksdb::PinnableSlice>>> RocksStore::M
     const std::vector<rocksdb::Slice>& keys) const {
   std::vector<rocksdb::PinnableSlice> values(keys.size());
   std::vector<rocksdb::Status> statuses(keys.size());
-  db_->MultiGet(read, family, keys.size(), keys.data(), values.data(), statuses.data());
+  for (size_t i = 0; i < keys.size(); i += kKeysAtOnce) {
+    db_->MultiGet(read, family, std::min(kKeysAtOnce, keys.size() - i), keys.data() + i,
+                  values.data() + i, statuses.data() + i);
+  }
   std::vector<std::optional<rocksdb::PinnableSlice>> found(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     if (statuses[i].IsNotFound()) continue;

@@ -39,6 +39,7 @@ struct RowChange {
   uint64_t row_id = 0;
   std::string_view word;
   std::string_view codes;  // kPut only
+  bool fresh = false;      // kPut only: no row ever had this id
 };
 
 // One mutation's effect, with its place in the table's order. All changes are of one kind.

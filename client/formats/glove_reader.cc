@@ -131,7 +131,11 @@ absl::StatusOr<bool> GloveReader::NextLine(std::string_view& line, uint64_t& num
 }
 
 absl::Status GloveReader::ParseRow(std::string_view line, uint64_t number, VectorRow& row) {
-  const std::optional<std::string_view> word = SplitLastFields(line, dimensions_, fields_);
+  row.vector.resize(dimensions_);
+  std::string_view plain_word;
+  const bool plain = ParsePlainRow(line, plain_word, row.vector);
+  const std::optional<std::string_view> word =
+      plain ? plain_word : SplitLastFields(line, dimensions_, fields_);
   if (!word) {
     const size_t found = CountFields(line);
     return Error(absl::StatusCode::kInvalidArgument, number,
@@ -144,11 +148,10 @@ absl::Status GloveReader::ParseRow(std::string_view line, uint64_t number, Vecto
   }
   row.word.assign(*word);
   row.line = number;
-  return ParseValues(number, row);
+  return plain ? absl::OkStatus() : ParseValues(number, row);
 }
 
 absl::Status GloveReader::ParseValues(uint64_t number, VectorRow& row) const {
-  row.vector.resize(dimensions_);
   for (size_t i = 0; i < fields_.size(); ++i) {
     const FloatText kind = ParseFloat(fields_[i], row.vector[i]);
     if (kind == FloatText::kOk) continue;

@@ -106,11 +106,11 @@ absl::Status LineSource::CheckStart() {
 absl::StatusOr<bool> LineSource::Fill() {
   if (at_end_) return false;
   if (begin_ > 0) {
-    buffer_.erase(0, begin_);
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
   }
-  buffer_.resize(end_ + kChunkBytes);
+  if (buffer_.size() < end_ + kChunkBytes) buffer_.resize(end_ + kChunkBytes);
   const int got = gzread(file_, buffer_.data() + end_, static_cast<unsigned>(kChunkBytes));
   int code = Z_OK;
   const char* text = gzerror(file_, &code);

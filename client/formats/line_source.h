@@ -54,7 +54,7 @@ class LineSource {
   const gzFile file_;
   const size_t max_line_bytes_;
   std::optional<uint64_t> total_bytes_;
-  std::string buffer_;  // bytes [begin_, end_) are still to be read
+  std::string buffer_;  // bytes [begin_, end_) are still to be given out
   size_t begin_ = 0;
   size_t end_ = 0;
   bool at_end_ = false;

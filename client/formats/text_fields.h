@@ -15,6 +15,12 @@ namespace vectable {
 std::optional<std::string_view> SplitLastFields(std::string_view line, size_t count,
                                                 std::vector<std::string_view>& fields);
 
+// Reads a line as nearly all rows are written: a word without blanks, then exactly values.size()
+// finite numbers. True only where SplitLastFields and ParseFloat give the same word and values;
+// false, with `word` and `values` undefined, for whatever else: they tell what it is. Several times
+// as fast as they are.
+bool ParsePlainRow(std::string_view line, std::string_view& word, std::span<float> values);
+
 // The number of fields in `line`.
 size_t CountFields(std::string_view line);
 
