@@ -1,10 +1,12 @@
 #include "client/formats/text_fields.h"
 
-#include <bit>
+#include <fast_float/fast_float.h>
+
+#include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstring>
+#include <cmath>
 #include <map>
+#include <system_error>
 
 #include "client/formats/parse_float.h"
 
@@ -27,78 +29,6 @@ std::string_view CutLastField(std::string_view& text) {
   while (start > 0 && IsBlank(text[start - 1])) --start;
   text = text.substr(0, start);
   return field;
-}
-
-constexpr size_t kDigitsAtOnce = sizeof(uint64_t);
-constexpr uint64_t kLargestExact = uint64_t{1} << 24;  // integers up to it are floats
-constexpr float kPowersOfTen[] = {1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F, 1e8F};
-constexpr uint32_t kWholePowersOfTen[] = {1,       10,        100,        1'000,      10'000,
-                                          100'000, 1'000'000, 10'000'000, 100'000'000};
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// The digits, up to eight, at the start of [begin, end), as a number. Returns how many they are.
-size_t ReadDigits(const char* begin, const char* end, uint32_t& number) {
-  if constexpr (std::endian::native == std::endian::little) {
-    if (end - begin >= static_cast<ptrdiff_t>(kDigitsAtOnce)) {
-      // Eight characters at once, the first in the lowest byte: digits become 0 to 9.
-      uint64_t digits;
-      std::memcpy(&digits, begin, sizeof(digits));
-      digits ^= 0x3030303030303030;
-      // The highest bit of each byte above 9. A carry spoils only bytes behind one of those.
-      const uint64_t others = (digits | (digits + 0x7676767676767676)) & 0x8080808080808080;
-      const size_t count = static_cast<size_t>(std::countr_zero(others)) / 8;
-      if (count == 0) {
-        number = 0;
-        return 0;
-      }
-      digits <<= 64 - 8 * count;             // zeros stand before them, nothing behind
-      digits = digits * 10 + (digits >> 8);  // each even byte: a pair
-      constexpr uint64_t kEveryOther = 0x000000FF000000FF;
-      number =
-          static_cast<uint32_t>(((digits & kEveryOther) * (100 + (uint64_t{1'000'000} << 32)) +
-                                 (digits >> 16 & kEveryOther) * (1 + (uint64_t{10'000} << 32))) >>
-                                32);
-      return count;
-    }
-  }
-  number = 0;
-  size_t count = 0;
-  for (; count < kDigitsAtOnce && begin + count < end && IsDigit(begin[count]); ++count) {
-    number = number * 10 + static_cast<uint32_t>(begin[count] - '0');
-  }
-  return count;
-}
-
-// Reads a number like "-0.01234" at `begin`, digits on both sides of the point or no point. Returns
-// where it ends; or null for another notation, and where there are too many digits for the one
-// division to round as it should.
-const char* ReadPlainNumber(const char* begin, const char* end, float& value) {
-  const bool negative = begin < end && *begin == '-';
-  const char* at = begin + (negative ? 1 : 0);
-  uint32_t whole = 0;
-  // Nearly always a single digit.
-  if (end - at >= 2 && IsDigit(at[0]) && !IsDigit(at[1])) {
-    whole = static_cast<uint32_t>(*at++ - '0');
-  } else {
-    const size_t digits = ReadDigits(at, end, whole);
-    if (digits == 0 || digits == kDigitsAtOnce) return nullptr;
-    at += digits;
-  }
-  uint64_t number = whole;
-  size_t places = 0;
-  if (at < end && *at == '.') {
-    uint32_t fraction = 0;
-    places = ReadDigits(at + 1, end, fraction);
-    if (places == 0) return nullptr;
-    at += 1 + places;
-    number = number * kWholePowersOfTen[places] + fraction;
-  }
-  if (number > kLargestExact || (at < end && !IsBlank(*at))) return nullptr;
-  // Both are exact, so that the quotient is the number rounded once.
-  const float magnitude = static_cast<float>(number) / kPowersOfTen[places];
-  value = negative ? -magnitude : magnitude;
-  return at;
 }
 
 std::optional<uint64_t> ParseUnsigned(std::string_view text) {
@@ -128,24 +58,16 @@ bool ParsePlainRow(std::string_view line, std::string_view& word, std::span<floa
   const auto skip_blanks = [&] {
     while (at < end && IsBlank(*at)) ++at;
   };
-  const auto field_end = [&] {
-    const char* stop = at;
-    while (stop < end && !IsBlank(*stop)) ++stop;
-    return stop;
-  };
   skip_blanks();
-  const char* const word_end = field_end();
+  const char* const word_end = std::find_if(at, end, IsBlank);
   word = std::string_view(at, static_cast<size_t>(word_end - at));
   at = word_end;
   for (float& value : values) {
     skip_blanks();
-    if (const char* const stop = ReadPlainNumber(at, end, value)) {
-      at = stop;
-      continue;
-    }
-    const char* const stop = field_end();
-    const std::string_view field(at, static_cast<size_t>(stop - at));
-    if (ParseFloat(field, value) != FloatText::kOk) return false;
+    if (end - at > 1 && at[0] == '+' && at[1] != '+' && at[1] != '-') ++at;
+    const auto [stop, error] = fast_float::from_chars(at, end, value);
+    if (error != std::errc() || !std::isfinite(value)) return false;
+    if (stop < end && !IsBlank(*stop)) return false;
     at = stop;
   }
   skip_blanks();
