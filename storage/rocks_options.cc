@@ -1,6 +1,7 @@
 #include "storage/rocks_options.h"
 
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/listener.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 
@@ -9,6 +10,17 @@ namespace {
 
 constexpr uint64_t kMinBlobBytes = 1024;
 constexpr double kBloomBitsPerKey = 10;
+
+// Keeps RocksDB from taking writes again by itself after a full disk: it may go on with the
+// write-ahead log whose last record failed, and the distribution's build, which has its assertions,
+// then ends the process. As after other failed writes, an open makes it whole.
+class NoRecoveryByItself final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+};
 
 }  // namespace
 
@@ -31,6 +43,7 @@ rocksdb::DBOptions RocksOptions::Database() const {
   db.stats_dump_period_sec = 0;
   db.keep_log_file_num = 4;
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  db.listeners.push_back(std::make_shared<NoRecoveryByItself>());
   return db;
 }
 

@@ -207,7 +207,8 @@ absl::Status RocksStore::CheckOrWriteFormat() {
 absl::Status RocksStore::WriteTo(rocksdb::WriteBatch& batch, bool sync, const std::string& what) {
   rocksdb::WriteOptions write;
   write.sync = sync;
-  return FromRocks(db_->Write(write, &batch), what);
+  return FromRocks(db_->Write(write, &batch),
+                   what + " (nothing more is written until the data are opened again)");
 }
 
 absl::StatusOr<std::map<std::string, std::string>> RocksStore::ReadAll(

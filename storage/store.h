@@ -73,7 +73,8 @@ class RowCursor {
 
 // The durable truth: tables, rows and the log of mutations. Thread-safe; commits of one table must
 // come one at a time. Unknown table ids are NOT_FOUND everywhere. Damage is DATA_LOSS, a full disk
-// RESOURCE_EXHAUSTED, other trouble of the disk INTERNAL.
+// RESOURCE_EXHAUSTED, other trouble of the disk INTERNAL. After a write that failed, all fail until
+// the store is opened again; reads go on.
 class Store {
  public:
   virtual ~Store() = default;

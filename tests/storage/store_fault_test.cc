@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "tests/common/test_seed.h"
 #include "tests/storage/fault_env.h"
@@ -64,6 +65,23 @@ TEST_P(StoreFaultTest, AFailedWriteIsSaidAndAcknowledgedRowsStay) {
     EXPECT_EQ(found, rows);
     EXPECT_EQ(record_, before);
   }
+  EXPECT_THAT(PutRows(store(), record_, {{record_.next_row_id, "new", "c"}}), IsOk());
+}
+
+// Going on with a log whose last record failed could lose it all.
+TEST_P(StoreFaultTest, NothingIsWrittenAfterAFailureUntilAnOpen) {
+  const std::vector<Row> rows = {{0, "cat", "c0"}};
+  ASSERT_THAT(PutRows(store(), record_, rows), IsOk());
+  env_.set_fault(GetParam().fault);
+  EXPECT_FALSE(PutRows(store(), record_, {{1, "dog", "c1"}}).ok());
+  env_.set_fault(Fault::kNone);
+  for (int i = 0; i < 20; ++i) {
+    absl::SleepFor(absl::Milliseconds(5));
+    ASSERT_THAT(PutRows(store(), record_, {{1, "dog", "c1"}}),
+                StatusIs(GetParam().code, "until the data are opened again"));
+  }
+  EXPECT_EQ(AllRows(store(), record_.table_id), rows);
+  Recover();
   EXPECT_THAT(PutRows(store(), record_, {{record_.next_row_id, "new", "c"}}), IsOk());
 }
 
