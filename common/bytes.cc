@@ -61,9 +61,8 @@ void PutString(std::string& out, std::string_view value) {
 
 void PutFloatsLe(std::string& out, std::span<const float> values) {
   if constexpr (std::endian::native == std::endian::little) {
-    const size_t begin = out.size();
-    out.resize(begin + values.size_bytes());
-    if (!values.empty()) std::memcpy(out.data() + begin, values.data(), values.size_bytes());
+    if (values.empty()) return;
+    out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   } else {
     for (const float value : values) PutU32Le(out, std::bit_cast<uint32_t>(value));
   }

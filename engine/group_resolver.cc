@@ -38,7 +38,6 @@ absl::StatusOr<GroupResolver::Resolved> GroupResolver::Resolve(Mutation& mutatio
   if (!resolved.ok() || (resolved->commit.changes.empty() && !always)) return resolved;
   resolved->commit.sequence = ++after_.applied_sequence;
   resolved->outcome.sequence = after_.applied_sequence;
-  TakeIn(resolved->commit);
   return resolved;
 }
 

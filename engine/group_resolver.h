@@ -42,13 +42,17 @@ class GroupResolver {
     MutationOutcome outcome;
   };
 
-  // Takes the mutation in and gives it the next sequence number, unless it does nothing and
-  // `always` isn't set. With `skip_bad`, rows that can't be written are taken out of the mutation
-  // and reported. An error changes nothing: ALREADY_EXISTS, NOT_FOUND, INVALID_ARGUMENT,
-  // RESOURCE_EXHAUSTED, or the store's.
+  // Gives the mutation the next sequence number, unless it does nothing and `always` isn't set.
+  // With `skip_bad`, rows that can't be written are taken out of the mutation and reported. An
+  // error changes nothing: ALREADY_EXISTS, NOT_FOUND, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, or the
+  // store's.
   absl::StatusOr<Resolved> Resolve(Mutation& mutation, bool skip_bad, bool always);
 
-  // The table as of the last mutation taken in.
+  // Takes in what a resolved mutation changes. Must come before another is resolved; after the last
+  // it can be left out.
+  void TakeIn(const Commit& commit);
+
+  // The table as of the last mutation resolved.
   const TableRecord& after() const { return after_; }
 
  private:
@@ -68,7 +72,6 @@ class GroupResolver {
                                    std::vector<RejectedRow>& rejected) const;
   absl::Status CheckRoom(const Mutation& mutation, const RowIds& known) const;
   Resolved GiveIds(const Mutation& mutation, const RowIds& known);
-  void TakeIn(const Commit& commit);
 
   const Store& store_;
   const Limits& limits_;

@@ -25,6 +25,9 @@ class BatchChecker {
   BatchChecker(const TableSpec& spec, const Limits& limits)
       : spec_(spec), limits_(limits), codec_(spec.precision, spec.dimensions) {}
 
+  // Makes room for so many rows.
+  void Reserve(size_t rows) { words_.reserve(rows); }
+
   // Appends the vector's codes, at the table's precision, to `codes`; or says why this row can't be
   // written: its word, vector or id, or that a row before it has the same word or id. A refused row
   // counts as not seen. INVALID_ARGUMENT with the row's label.

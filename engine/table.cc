@@ -142,44 +142,55 @@ absl::StatusOr<TableReport> Table::Report() const {
 }
 
 absl::StatusOr<UpsertOutcome> Table::Upsert(std::span<const RowInput> rows, UpsertMode mode) {
-  return WriteRows(rows, mode, /*skip_bad=*/false);
+  VT_ASSIGN_OR_RETURN(PreparedUpsert prepared, PrepareUpsert(rows, mode, /*skip_bad=*/false));
+  return CommitUpsert(std::move(prepared));
 }
 
 absl::StatusOr<UpsertOutcome> Table::UpsertSkippingBad(std::span<const RowInput> rows,
                                                        UpsertMode mode) {
-  return WriteRows(rows, mode, /*skip_bad=*/true);
+  VT_ASSIGN_OR_RETURN(PreparedUpsert prepared, PrepareUpsert(rows, mode, /*skip_bad=*/true));
+  return CommitUpsert(std::move(prepared));
 }
 
-absl::StatusOr<UpsertOutcome> Table::WriteRows(std::span<const RowInput> rows, UpsertMode mode,
-                                               bool skip_bad) {
+absl::StatusOr<PreparedUpsert> Table::PrepareUpsert(std::span<const RowInput> rows, UpsertMode mode,
+                                                    bool skip_bad) const {
   if (rows.empty())
     return absl::InvalidArgumentError(absl::StrCat(Label(), ": the batch has no rows"));
   BatchChecker checker(shape_, parts_.limits);
-  UpsertOutcome outcome;
-  std::vector<size_t> good;
-  good.reserve(rows.size());
+  checker.Reserve(rows.size());
+  PreparedUpsert prepared;
+  prepared.skip_bad = skip_bad;
+  prepared.places.reserve(rows.size());
   std::string codes;
   codes.reserve(rows.size() * codec_.row_bytes());
   for (size_t i = 0; i < rows.size(); ++i) {
     absl::Status status = checker.Encode(i, rows[i], codes);
     if (status.ok()) {
-      good.push_back(i);
+      prepared.places.push_back(i);
     } else if (skip_bad) {
-      outcome.rejected.push_back({i, std::move(status)});
+      prepared.rejected.push_back({i, std::move(status)});
     } else {
       return Annotate(status, Label());
     }
   }
-  if (good.empty()) return outcome;
+  prepared.mutation = MakeUpsert(rows, prepared.places, std::move(codes), mode);
+  return prepared;
+}
+
+absl::StatusOr<UpsertOutcome> Table::CommitUpsert(PreparedUpsert prepared,
+                                                  std::function<void()> on_stored) {
+  UpsertOutcome outcome;
+  outcome.rejected = std::move(prepared.rejected);
+  if (prepared.places.empty()) return outcome;
   absl::StatusOr<MutationOutcome> written =
-      writer_.Submit(MakeUpsert(rows, good, std::move(codes), mode), skip_bad);
+      writer_.Submit(std::move(prepared.mutation), prepared.skip_bad, std::move(on_stored));
   if (!written.ok()) return Annotate(written.status(), Label());
   outcome.inserted = written->inserted;
   outcome.replaced = written->replaced;
   outcome.sequence = written->sequence;
   outcome.row_ids = std::move(written->row_ids);
   for (RejectedRow& row : written->rejected) {
-    outcome.rejected.push_back({good[row.index], std::move(row.reason)});
+    outcome.rejected.push_back({prepared.places[row.index], std::move(row.reason)});
   }
   std::sort(outcome.rejected.begin(), outcome.rejected.end(),
             [](const RejectedRow& a, const RejectedRow& b) { return a.index < b.index; });

@@ -91,6 +91,14 @@ class Table : public std::enable_shared_from_this<Table> {
   // As Upsert, but leaves bad rows out, reports them, and writes the others in one mutation.
   absl::StatusOr<UpsertOutcome> UpsertSkippingBad(std::span<const RowInput> rows, UpsertMode mode);
 
+  // The two parts of the above, for who prepares a batch while another is committed. What is
+  // prepared refers to no memory of the rows' any more.
+  absl::StatusOr<PreparedUpsert> PrepareUpsert(std::span<const RowInput> rows, UpsertMode mode,
+                                               bool skip_bad) const;
+  // `on_stored` as TableWriter::Submit has it; not called when every row was left out.
+  absl::StatusOr<UpsertOutcome> CommitUpsert(PreparedUpsert prepared,
+                                             std::function<void()> on_stored = {});
+
   // Deletes the rows that are there and reports unknown keys; a key given twice counts once.
   // INVALID_ARGUMENT for no keys or too many.
   absl::StatusOr<DeleteOutcome> Delete(const RowKeys& keys);
@@ -144,8 +152,6 @@ class Table : public std::enable_shared_from_this<Table> {
   absl::Status Drop();
 
   std::string Label() const;  // "table 'glove'"
-  absl::StatusOr<UpsertOutcome> WriteRows(std::span<const RowInput> rows, UpsertMode mode,
-                                          bool skip_bad);
   absl::StatusOr<std::vector<std::optional<StoredRow>>> ReadRows(const RowKeys& keys) const;
   // The vector that a target of Similarity means.
   absl::StatusOr<std::vector<float>> VectorOf(const QueryTarget& target) const;

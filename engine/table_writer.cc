@@ -1,5 +1,6 @@
 #include "engine/table_writer.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,11 +22,12 @@ TableWriter::TableWriter(TableRecord record, Store& store, const Limits& limits,
       index_(index),
       listener_(std::move(listener)),
       index_lost_(std::move(index_lost)),
-      queue_([this](const std::vector<Job*>& jobs) { Commit(jobs); }, kGroupBytes),
+      queue_([this](const std::vector<Job*>& jobs) { return StoreGroup(jobs); }, kGroupBytes),
       record_(std::move(record)) {}
 
-absl::StatusOr<MutationOutcome> TableWriter::Submit(Mutation mutation, bool skip_bad) {
-  Job job{std::move(mutation), skip_bad};
+absl::StatusOr<MutationOutcome> TableWriter::Submit(Mutation mutation, bool skip_bad,
+                                                    std::function<void()> on_stored) {
+  Job job{std::move(mutation), skip_bad, /*sequence=*/0, std::move(on_stored)};
   queue_.Run(job);
   return std::move(job.outcome);
 }
@@ -75,44 +77,48 @@ bool TableWriter::Admit(Job& job, uint64_t applied) const {
   return false;  // applied before: done
 }
 
-void TableWriter::Commit(const std::vector<Job*>& jobs) {
-  GroupResolver resolver(store_, record(), limits_);
-  std::vector<vectable::Commit> commits;
-  std::vector<Job*> committed;
+std::function<void()> TableWriter::StoreGroup(const std::vector<Job*>& jobs) {
+  auto group = std::make_shared<Group>(store_, record(), limits_);
+  size_t taken_in = 0;  // commits
   for (Job* job : jobs) {
-    if (!Admit(*job, resolver.after().applied_sequence)) continue;
+    if (!Admit(*job, group->resolver.after().applied_sequence)) continue;
+    if (group->commits.size() > taken_in) {
+      group->resolver.TakeIn(group->commits.back());
+      taken_in = group->commits.size();
+    }
     absl::StatusOr<GroupResolver::Resolved> resolved =
-        resolver.Resolve(job->mutation, job->skip_bad, /*always=*/job->sequence != 0);
+        group->resolver.Resolve(job->mutation, job->skip_bad, /*always=*/job->sequence != 0);
     if (!resolved.ok()) {
       job->outcome = resolved.status();
       continue;
     }
     job->outcome = std::move(resolved->outcome);
     if (resolved->commit.sequence == 0) continue;
-    commits.push_back(std::move(resolved->commit));
-    committed.push_back(job);
+    group->commits.push_back(std::move(resolved->commit));
+    group->jobs.push_back(job);
   }
-  if (commits.empty()) return;
-  const absl::Status status = WriteAndIndex(resolver.after(), commits);
-  for (Job* job : committed) {
-    if (!status.ok()) {
-      job->outcome = status;
-    } else if (listener_) {
-      listener_(job->outcome->sequence, job->mutation);
-    }
+  if (group->commits.empty()) return nullptr;
+  const TableRecord& after = group->resolver.after();
+  const absl::Status status = store_.Write(after, group->commits, index_.taken_in());
+  if (!status.ok()) {
+    for (Job* job : group->jobs) job->outcome = status;
+    return nullptr;
   }
-}
-
-absl::Status TableWriter::WriteAndIndex(const TableRecord& after,
-                                        const std::vector<vectable::Commit>& commits) {
-  VT_RETURN_IF_ERROR(store_.Write(after, commits, index_.taken_in()));
   {
     absl::MutexLock lock(&mu_);
     record_ = after;
   }
+  for (Job* job : group->jobs) {
+    if (job->on_stored) job->on_stored();
+  }
+  return [this, group] { IndexGroup(*group); };
+}
+
+void TableWriter::IndexGroup(const Group& group) {
   // The store has the rows: an index that fails is made again from them, and the write stands.
-  if (!index_.Apply(commits)) index_lost_();
-  return absl::OkStatus();
+  if (!index_.Apply(group.commits)) index_lost_();
+  if (!listener_) return;
+  for (const Job* job : group.jobs) listener_(job->outcome->sequence, job->mutation);
 }
 
 }  // namespace vectable

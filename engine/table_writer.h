@@ -35,8 +35,11 @@ class TableWriter {
 
   // Commits a validated mutation as the table's next one and returns what it did. With `skip_bad`,
   // rows that can't be written are left out. Errors as GroupResolver::Resolve, NOT_FOUND after
-  // Retire, or the store's; nothing is changed then.
-  absl::StatusOr<MutationOutcome> Submit(Mutation mutation, bool skip_bad);
+  // Retire, or the store's; nothing is changed then. `on_stored`, unless empty, is called when the
+  // store has the mutation and the index doesn't yet, if there is anything to write: from then on
+  // there can be no error, and what is submitted then comes after it.
+  absl::StatusOr<MutationOutcome> Submit(Mutation mutation, bool skip_bad,
+                                         std::function<void()> on_stored = {});
 
   // Commits a mutation that has its number. OK for one applied before; FAILED_PRECONDITION for a
   // gap.
@@ -57,6 +60,7 @@ class TableWriter {
     Mutation mutation;
     bool skip_bad = false;
     uint64_t sequence = 0;  // 0: the next one
+    std::function<void()> on_stored = {};
     absl::StatusOr<MutationOutcome> outcome = MutationOutcome();
 
     size_t weight() const {
@@ -64,12 +68,22 @@ class TableWriter {
     }
   };
 
-  void Commit(const std::vector<Job*>& jobs);
+  // Jobs that are committed together.
+  struct Group {
+    Group(const Store& store, const TableRecord& record, const Limits& limits)
+        : resolver(store, record, limits) {}
+
+    GroupResolver resolver;  // the commits refer to its memory
+    std::vector<Commit> commits;
+    std::vector<Job*> jobs;  // of the commits
+  };
+
+  // The first step of a commit is the store's, the second the index's, so that a group is written
+  // while the one before is indexed.
+  std::function<void()> StoreGroup(const std::vector<Job*>& jobs);
+  void IndexGroup(const Group& group);
   // Whether the job goes on to be resolved; sets its outcome otherwise.
   bool Admit(Job& job, uint64_t applied) const;
-  absl::Status WriteAndIndex(const TableRecord& after,
-                             const std::vector<vectable::Commit>& commits);
-
   Store& store_;
   const Limits& limits_;
   LiveIndex& index_;

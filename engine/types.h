@@ -73,6 +73,14 @@ struct UpsertOutcome {
   std::vector<RejectedRow> rejected;  // in the order of the batch
 };
 
+// Rows that were checked and encoded, on their way into their table; see Table::PrepareUpsert.
+struct PreparedUpsert {
+  Mutation mutation;                  // of the good rows
+  std::vector<size_t> places;         // of these in the batch
+  std::vector<RejectedRow> rejected;  // the others, in the order of the batch
+  bool skip_bad = false;
+};
+
 // Keys of rows: words or row ids.
 using RowKeys = std::variant<std::vector<std::string_view>, std::vector<uint64_t>>;
 

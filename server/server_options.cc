@@ -28,7 +28,8 @@ constexpr char kDescription[] =
     "accepts calls; logs go to stderr. SIGTERM and SIGINT stop it after the calls under way, at\n"
     "most 10 s later; a second signal stops it at once.";
 
-size_t DefaultThreads() { return std::max(2U, std::thread::hardware_concurrency()); }
+// An upload keeps two of them, which wait for the disk now and then: one more than there are cores.
+size_t DefaultThreads() { return std::max(2U, std::thread::hardware_concurrency()) + 1; }
 size_t BuildThreads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 // A whole number between the bounds, both included.

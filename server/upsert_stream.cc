@@ -1,11 +1,12 @@
 #include "server/upsert_stream.h"
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
-#include "google/protobuf/arena.h"
 #include "server/enums.h"
 #include "server/grpc_status.h"
 #include "server/messages.h"
@@ -13,107 +14,219 @@
 #include "sizing/footprint.h"
 
 namespace vectable {
+namespace {
+
+constexpr size_t kMostWorkers = 2;  // so that others are free for other calls
+constexpr size_t kMostBatches = 3;
+
+std::string BatchLabel(uint64_t number) { return absl::StrCat("batch ", number); }
+
+absl::Status TooManyRejected(uint64_t batch, int listed, size_t rejected) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      BatchLabel(batch), ": ", WithThousands(rejected), " of its rows were left out, and only ",
+      WithThousands(static_cast<size_t>(listed)),
+      " fit in its reply; what the reply counts is written"));
+}
+
+}  // namespace
 
 UpsertStream::UpsertStream(Database& database, const CallEnvironment& calls,
                            grpc::CallbackServerContext& context)
     : database_(database), calls_(calls), ticket_(calls.under_way), state_(context) {}
 
-void UpsertStream::Start() { StartRead(&incoming_); }
+void UpsertStream::Start() {
+  {
+    absl::MutexLock lock(&mu_);
+    ++busy_;
+  }
+  Advance();
+}
 
 void UpsertStream::OnReadDone(bool ok) {
   {
     absl::MutexLock lock(&mu_);
-    (ok ? has_incoming_ : reads_ended_) = true;
+    ++busy_;
+    reading_ = false;
+    if (ok) {
+      Batch& batch = *batches_.emplace_back(std::make_unique<Batch>());
+      batch.number = next_number_++;
+      batch.bytes.Swap(&incoming_);
+      batch.size = batch.bytes.Length();
+    } else {
+      reads_ended_ = true;
+    }
   }
   Advance();
 }
 
 void UpsertStream::OnWriteDone(bool ok) {
-  EndBatch(ok ? after_reply_ : absl::CancelledError("the client went away"));
-}
-
-void UpsertStream::EndBatch(const absl::Status& status) {
-  ++batch_;
+  std::unique_ptr<Batch> acknowledged;  // given up last: it holds much
   {
     absl::MutexLock lock(&mu_);
-    in_batch_ = false;
-    failure_ = status;
+    ++busy_;
+    writing_ = false;
+    acknowledged = std::move(batches_.front());
+    batches_.pop_front();
+    failure_ = ok ? acknowledged->after_reply : absl::CancelledError("the client went away");
   }
   Advance();
 }
 
-UpsertStream::Step UpsertStream::NextStep() {
-  if (finished_ || in_batch_) return Step::kNone;
-  if (!failure_.ok()) return Step::kFinish;
-  if (has_incoming_) return Step::kBatch;
-  return reads_ended_ ? Step::kFinish : Step::kNone;
+void UpsertStream::Advance() {
+  while (true) {
+    Step step;
+    {
+      absl::MutexLock lock(&mu_);
+      step = NextStep();
+      if (step.action == Action::kNone || step.action == Action::kFinish) --busy_;
+    }
+    if (step.action == Action::kNone) return;
+    Do(step);
+    if (step.action == Action::kFinish) return;
+  }
 }
 
-void UpsertStream::Advance() {
-  absl::Status result;
-  Step step = Step::kNone;
+UpsertStream::Step UpsertStream::NextStep() {
+  if (finished_) return {};
+  if (failure_.ok() && !batches_.empty()) failure_ = batches_.front()->failure;
+  const bool ended = !failure_.ok() || (reads_ended_ && batches_.empty());
+  if (ended) {
+    // This thread alone is left: no other touches the call once gRPC may delete it.
+    if (busy_ > 1 || writing_) return {};
+    finished_ = true;
+    const bool cancelled = failure_.ok() && state_.cancelled();
+    return {Action::kFinish, nullptr,
+            cancelled ? absl::CancelledError("the call was cancelled") : failure_};
+  }
+  if (!batches_.empty() && batches_.front()->stage == Stage::kDone && !writing_) {
+    writing_ = true;
+    return {Action::kAcknowledge, batches_.front().get(), {}};
+  }
+  if (Step work = NextWork(); work.action != Action::kNone) {
+    ++working_;
+    ++busy_;
+    return work;
+  }
+  if (!reading_ && !reads_ended_ && batches_.size() < kMostBatches) {
+    reading_ = true;
+    return {Action::kRead, nullptr, {}};
+  }
+  return {};
+}
+
+UpsertStream::Step UpsertStream::NextWork() {
+  if (working_ >= kMostWorkers) return {};
+  // Commits first: they are what the stream waits for.
+  bool sure = true;  // that all before stand
+  bool preparing = false;
+  Batch* unprepared = nullptr;
+  for (const std::unique_ptr<Batch>& batch : batches_) {
+    if (!batch->failure.ok()) break;
+    if (batch->stage == Stage::kPrepared && sure) {
+      batch->stage = Stage::kCommitting;
+      return {Action::kCommit, batch.get(), {}};
+    }
+    preparing = preparing || batch->stage == Stage::kPreparing;
+    if (batch->stage == Stage::kRead && unprepared == nullptr) unprepared = batch.get();
+    sure = sure && (batch->stage == Stage::kStored ||
+                    (batch->stage == Stage::kDone && batch->after_reply.ok()));
+  }
+  if (unprepared == nullptr || preparing) return {};
+  unprepared->stage = Stage::kPreparing;
+  return {Action::kPrepare, unprepared, {}};
+}
+
+void UpsertStream::Do(const Step& step) {
+  switch (step.action) {
+    case Action::kNone:
+      break;
+    case Action::kRead:
+      StartRead(&incoming_);
+      break;
+    case Action::kPrepare:
+      Submit(*step.batch, &UpsertStream::RunPrepare);
+      break;
+    case Action::kCommit:
+      Submit(*step.batch, &UpsertStream::RunCommit);
+      break;
+    case Action::kAcknowledge:
+      StartWrite(&step.batch->reply);
+      break;
+    case Action::kFinish:
+      Finish(ToGrpcStatus(step.result));
+      break;
+  }
+}
+
+void UpsertStream::Submit(Batch& batch, void (UpsertStream::*work)(Batch&)) {
+  const absl::Status status =
+      calls_.pool.Submit([this, &batch, work] { (this->*work)(batch); }, batch.size);
+  if (status.ok()) return;
+  absl::MutexLock lock(&mu_);
+  --working_;
+  --busy_;
+  batch.failure = Annotate(status, BatchLabel(batch.number));
+}
+
+void UpsertStream::EndWork(Batch& batch, Stage next, const absl::Status& status) {
   {
     absl::MutexLock lock(&mu_);
-    step = NextStep();
-    if (step == Step::kFinish) {
-      finished_ = true;
-      result = failure_;
-    } else if (step == Step::kBatch) {
-      in_batch_ = true;
-      has_incoming_ = false;
-      batch_bytes_.Swap(&incoming_);
-    }
+    --working_;  // but busy until Advance returns
+    batch.stage = next;
+    if (!status.ok()) batch.failure = Annotate(status, BatchLabel(batch.number));
   }
-  if (step == Step::kBatch) BeginBatch();
-  if (step == Step::kFinish) {
-    if (result.ok() && state_.cancelled()) result = absl::CancelledError("the call was cancelled");
-    Finish(ToGrpcStatus(result));
-  }
+  Advance();
 }
 
-void UpsertStream::BeginBatch() {
-  StartRead(&incoming_);
-  const absl::Status status = calls_.pool.Submit([this] { RunBatch(); }, batch_bytes_.Length());
-  if (!status.ok()) EndBatch(Annotate(status, BatchLabel()));
-}
-
-std::string UpsertStream::BatchLabel() const { return "batch " + std::to_string(batch_); }
-
-void UpsertStream::RunBatch() {
-  const absl::Status status = Guarded([this] { return ApplyBatch(); });
-  if (status.ok()) {
-    StartWrite(&reply_);
-  } else {
-    EndBatch(Annotate(status, BatchLabel()));
+void UpsertStream::MarkStored(Batch& batch) {
+  {
+    absl::MutexLock lock(&mu_);
+    ++busy_;
+    batch.stage = Stage::kStored;
   }
+  Advance();
 }
 
-absl::Status UpsertStream::ApplyBatch() {
+void UpsertStream::RunPrepare(Batch& batch) {
+  const absl::Status status = Guarded([&] { return Prepare(batch); });
+  EndWork(batch, Stage::kPrepared, status);
+}
+
+void UpsertStream::RunCommit(Batch& batch) {
+  const absl::Status status = Guarded([&] { return Commit(batch); });
+  EndWork(batch, Stage::kDone, status);
+}
+
+absl::Status UpsertStream::Prepare(Batch& batch) {
   VT_RETURN_IF_ERROR(state_.CheckWanted());
-  google::protobuf::Arena arena;
-  auto* request = google::protobuf::Arena::CreateMessage<v1::UpsertStreamRequest>(&arena);
-  VT_RETURN_IF_ERROR(ParseMessage(batch_bytes_, *request));
+  batch.request = google::protobuf::Arena::CreateMessage<v1::UpsertStreamRequest>(&batch.arena);
+  VT_RETURN_IF_ERROR(ParseMessage(batch.bytes, *batch.request));
+  batch.bytes.Clear();
   VT_RETURN_IF_ERROR(
-      CheckRequestBytes(batch_bytes_.Length(), calls_.limits.max_message_bytes, BatchOf(*request)));
-  VT_RETURN_IF_ERROR(BindTable(request->table()));
-  VT_ASSIGN_OR_RETURN(const UpsertMode mode, UpsertModeFromProto(request->mode()));
-  VT_ASSIGN_OR_RETURN(const bool skip_bad, SkipsBadRows(request->on_bad()));
-  const std::vector<RowInput> rows = RowInputsFromProto(request->rows());
-  VT_ASSIGN_OR_RETURN(const UpsertOutcome outcome, skip_bad ? table_->UpsertSkippingBad(rows, mode)
-                                                            : table_->Upsert(rows, mode));
-  auto* response = google::protobuf::Arena::CreateMessage<v1::UpsertStreamResponse>(&arena);
-  response->set_batch(batch_);
-  if (!FillUpsertStreamResponse(outcome, request->rows(), calls_.limits.max_reply_bytes,
-                                *response)) {
-    after_reply_ = TooManyRejected(response->rejected_size(), outcome.rejected.size());
-  }
-  return SerializeMessage(*response, reply_);
+      CheckRequestBytes(batch.size, calls_.limits.max_message_bytes, BatchOf(*batch.request)));
+  VT_RETURN_IF_ERROR(BindTable(batch.request->table()));
+  VT_ASSIGN_OR_RETURN(const UpsertMode mode, UpsertModeFromProto(batch.request->mode()));
+  VT_ASSIGN_OR_RETURN(const bool skip_bad, SkipsBadRows(batch.request->on_bad()));
+  const std::vector<RowInput> rows = RowInputsFromProto(batch.request->rows());
+  VT_ASSIGN_OR_RETURN(batch.prepared, table_->PrepareUpsert(rows, mode, skip_bad));
+  return absl::OkStatus();
 }
 
-absl::Status UpsertStream::TooManyRejected(size_t listed, size_t rejected) const {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      BatchLabel(), ": ", WithThousands(rejected), " of its rows were left out, and only ",
-      WithThousands(listed), " fit in its reply; what the reply counts is written"));
+absl::Status UpsertStream::Commit(Batch& batch) {
+  VT_RETURN_IF_ERROR(state_.CheckWanted());
+  // Of rows left out there may be more than a reply can list, which ends the stream.
+  std::function<void()> on_stored;
+  if (!batch.prepared.skip_bad) on_stored = [this, &batch] { MarkStored(batch); };
+  VT_ASSIGN_OR_RETURN(const UpsertOutcome outcome,
+                      table_->CommitUpsert(std::move(batch.prepared), on_stored));
+  auto* response = google::protobuf::Arena::CreateMessage<v1::UpsertStreamResponse>(&batch.arena);
+  response->set_batch(batch.number);
+  if (!FillUpsertStreamResponse(outcome, batch.request->rows(), calls_.limits.max_reply_bytes,
+                                *response)) {
+    batch.after_reply =
+        TooManyRejected(batch.number, response->rejected_size(), outcome.rejected.size());
+  }
+  return SerializeMessage(*response, batch.reply);
 }
 
 absl::Status UpsertStream::BindTable(const std::string& name) {

@@ -76,6 +76,33 @@ TEST_F(FaultsTest, AnIndexThatCanNotBeLoadedIsNotOptimizedForEver) {
   EXPECT_FALSE(table_->optimizing());
 }
 
+TEST_F(FaultsTest, StoredIsSaidOfWhatStandsAndOnlyOfThat) {
+  const auto commit = [this](const std::string& word, int& stored) {
+    const std::vector<float> vector = {1, 1};
+    const RowInput row = {word, vector, std::nullopt};
+    absl::StatusOr<PreparedUpsert> prepared =
+        table_->PrepareUpsert({&row, 1}, UpsertMode::kUpsert, /*skip_bad=*/false);
+    EXPECT_THAT(prepared, IsOk());
+    return table_->CommitUpsert(*std::move(prepared), [&stored, &word, this] {
+      ++stored;
+      const auto got = table_->Get(std::vector<std::string_view>{word});
+      EXPECT_TRUE(got.ok() && got->rows.size() == 1);
+    });
+  };
+  int stored = 0;
+  EXPECT_THAT(commit("a", stored), IsOk());
+  EXPECT_EQ(stored, 1);
+  faults_.fail_writes = true;
+  EXPECT_THAT(commit("b", stored), StatusIs(StatusCode::kInternal, "injected fault"));
+  EXPECT_EQ(stored, 1);
+  faults_.fail_writes = false;
+  EXPECT_THAT(commit("b", stored), IsOk());
+  EXPECT_EQ(stored, 2);
+  const auto found = Nearest("b", absl::Seconds(10));
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->queries[0].hits.size(), 1U);
+}
+
 // Holds the loading of rows until it is let go.
 class LoadingTest : public FaultsTest {
  protected:

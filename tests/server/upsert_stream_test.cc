@@ -110,6 +110,92 @@ TEST_F(UpsertStreamTest, BadBatchEndsTheStreamAndKeepsWhatWasAcknowledged) {
   EXPECT_EQ(Rows(), 3U);
 }
 
+// Batches are prepared and written while others are: still nothing comes in after one that failed,
+// whether it can't be prepared or can't be written.
+TEST_F(UpsertStreamTest, NothingIsWrittenAfterABatchThatFails) {
+  constexpr int kBatches = 8;
+  constexpr int kRows = 20;
+  ASSERT_TRUE(Call(rows, &v1::RowService::Stub::Upsert,
+                   [] {
+                     v1::UpsertRequest known;
+                     known.set_table("t");
+                     AddRow(known, "known", {1, 1});
+                     return known;
+                   }())
+                  .inserted() == 1);
+  for (int failing = 0; failing < kBatches; ++failing) {
+    for (const bool at_commit : {false, true}) {
+      SCOPED_TRACE(std::to_string(failing) + (at_commit ? " at its commit" : " before"));
+      const uint64_t before = Rows();
+      const std::string prefix =
+          (at_commit ? "c" : "p") + std::to_string(failing) + std::string("_");
+      grpc::ClientContext context;
+      const auto stream = Open(context);
+      std::thread writer([&] {
+        for (int i = 0; i < kBatches; ++i) {
+          v1::UpsertStreamRequest batch = Batch("t", prefix + std::to_string(i) + "_", kRows);
+          if (i == failing && at_commit) {
+            batch.set_mode(v1::UPSERT_MODE_INSERT_ONLY);
+            batch.mutable_rows(kRows - 1)->set_word("known");
+          } else if (i == failing) {
+            batch.mutable_rows(kRows - 1)->mutable_vector()->add_values(9);
+          }
+          if (!stream->Write(batch)) break;  // the stream has ended
+        }
+        stream->WritesDone();
+      });
+      v1::UpsertStreamResponse ack;
+      int acknowledged = 0;
+      while (stream->Read(&ack)) {
+        EXPECT_EQ(ack.batch(), static_cast<uint64_t>(acknowledged));
+        EXPECT_EQ(ack.inserted(), static_cast<uint64_t>(kRows));
+        ++acknowledged;
+      }
+      writer.join();
+      EXPECT_EQ(acknowledged, failing);
+      EXPECT_THAT(stream->Finish(),
+                  GrpcStatusIs(at_commit ? grpc::ALREADY_EXISTS : grpc::INVALID_ARGUMENT,
+                               "batch " + std::to_string(failing) + ": table 't': row 19"));
+      EXPECT_EQ(Rows() - before, static_cast<uint64_t>(failing * kRows));
+    }
+  }
+}
+
+// A word that comes in batch after batch is there once, with the last vector.
+TEST_F(UpsertStreamTest, ALaterBatchReplacesAnEarlierOnesRows) {
+  constexpr int kBatches = 30;
+  grpc::ClientContext context;
+  const auto stream = Open(context);
+  std::thread writer([&stream] {
+    for (int i = 0; i < kBatches; ++i) {
+      v1::UpsertStreamRequest batch;
+      batch.set_table("t");
+      batch.set_on_bad(i % 3 == 0 ? v1::ON_BAD_SKIP : v1::ON_BAD_ERROR);
+      AddRow(batch, "same", {1, static_cast<float>(i)});
+      AddRow(batch, "own" + std::to_string(i), {1, 1});
+      ASSERT_TRUE(stream->Write(batch));
+    }
+    stream->WritesDone();
+  });
+  v1::UpsertStreamResponse ack;
+  for (uint64_t i = 0; i < kBatches; ++i) {
+    ASSERT_TRUE(stream->Read(&ack));
+    EXPECT_EQ(ack.batch(), i);
+    EXPECT_EQ(ack.inserted(), i == 0 ? 2U : 1U);
+    EXPECT_EQ(ack.replaced(), i == 0 ? 0U : 1U);
+  }
+  EXPECT_FALSE(stream->Read(&ack));
+  writer.join();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(Rows(), uint64_t{kBatches + 1});
+  v1::GetRequest get;
+  get.set_table("t");
+  get.mutable_words()->add_words("same");
+  const auto same = Call(rows, &v1::RowService::Stub::Get, get);
+  ASSERT_EQ(same.rows_size(), 1);
+  EXPECT_EQ(same.rows(0).vector().values(1), kBatches - 1);
+}
+
 TEST_F(UpsertStreamTest, SkipLeavesBadRowsOutAndReportsThem) {
   grpc::ClientContext context;
   const auto stream = Open(context);

@@ -73,6 +73,55 @@ TEST_F(StoreRowsTest, WritesAreFoundByWordAndById) {
   }
 }
 
+TEST_F(StoreRowsTest, AWordThatSeveralCommitsOfAWriteTouchKeepsTheLast) {
+  const std::vector<Row> first = {{0, "z", "z0"}, {1, "cat", "c1"}, {2, "a", "a2"}};
+  const std::vector<Row> gone = {{1, "cat", ""}, {2, "a", ""}};
+  const std::vector<Row> again = {{3, "cat", "c3"}, {0, "z", "z1"}};
+  TableRecord after = record_;
+  after.rows = 2;
+  after.next_row_id = 4;
+  after.applied_sequence = 3;
+  const std::vector<Commit> commits = {MakeCommit(1, RowChange::Kind::kPut, first),
+                                       MakeCommit(2, RowChange::Kind::kErase, gone),
+                                       MakeCommit(3, RowChange::Kind::kPut, again)};
+  ASSERT_THAT(store().Write(after, commits, 0), IsOk());
+  record_ = after;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THAT(IdsByWord({"a", "cat", "z"}), ElementsAre(std::nullopt, 3, 0));
+    EXPECT_THAT(CodesByWord({"a", "cat", "z"}), ElementsAre("-", "c3", "z1"));
+    EXPECT_THAT(States({0, 1, 2, 3}), ElementsAre(RowIdState::kLive, RowIdState::kDeleted,
+                                                  RowIdState::kDeleted, RowIdState::kLive));
+    Reopen();
+  }
+}
+
+// More words than are looked up at once, in every order, some of them unknown.
+TEST_F(StoreRowsTest, ManyWordsInAnyOrder) {
+  std::vector<Row> rows;
+  for (uint64_t i = 0; i < 1'000; ++i) {
+    rows.push_back({i, absl::StrCat("w", i * 7919 % 1'000), absl::StrCat("c", i)});
+  }
+  ASSERT_THAT(PutRows(store(), record_, {rows.begin(), rows.begin() + 500}), IsOk());
+  ASSERT_THAT(PutRows(store(), record_, {rows.begin() + 500, rows.end()}), IsOk());
+  std::vector<std::string> unknown;
+  for (size_t i = 0; i < rows.size(); ++i) unknown.push_back(absl::StrCat("x", i));
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::string_view> asked;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      asked.push_back(rows[i].word);
+      asked.push_back(unknown[i]);
+    }
+    const auto ids = IdsByWord(asked);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(ids[2 * i], rows[i].row_id);
+      EXPECT_EQ(ids[2 * i + 1], std::nullopt);
+    }
+    EXPECT_THAT(AllRows(store(), id()), testing::ElementsAreArray(rows));
+    EXPECT_EQ(Words("", std::nullopt).size(), rows.size());
+    Reopen();
+  }
+}
+
 TEST_F(StoreRowsTest, NothingIsAskedNothingIsGiven) {
   EXPECT_THAT(IdsByWord({}), IsEmpty());
   EXPECT_THAT(CodesByWord({}), IsEmpty());
