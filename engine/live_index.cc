@@ -104,15 +104,18 @@ bool LiveIndex::Apply(std::span<const Commit> commits) {
   return true;
 }
 
-std::optional<LiveIndex::Merge> LiveIndex::PlanMerge(const MergeWish& wish) {
+std::optional<LiveIndex::Merge> LiveIndex::PlanMerge(MergeWish wish, bool keep_log) {
   if (index_ == nullptr) return std::nullopt;
+  wish.close = keep_log && !covered();
   std::optional<MergePlan> plan = index_->PlanMerge(wish);
   if (!plan) return std::nullopt;
-  return Merge{*std::move(plan), index_.get()};
+  if (wish.close) SetCovered(index_->snapshot()->sequence());
+  return Merge{*std::move(plan), index_.get(), wish.close};
 }
 
 bool LiveIndex::InstallMerged(const Merge& merge, std::shared_ptr<SealedSegment> merged) {
   if (index_ == nullptr || index_.get() != merge.index) return false;
+  if (merge.first && merged == nullptr) SetCovered(std::nullopt);
   index_->InstallMerged(merge.plan, std::move(merged));
   std::shared_ptr<const IndexSnapshot> published = index_->snapshot();
   absl::MutexLock lock(&mu_);
@@ -127,6 +130,11 @@ std::optional<IndexManifest> LiveIndex::Manifest() const {
 void LiveIndex::SetCovered(std::optional<uint64_t> sequence) {
   absl::MutexLock lock(&mu_);
   covered_ = sequence;
+}
+
+std::optional<uint64_t> LiveIndex::covered() const {
+  absl::MutexLock lock(&mu_);
+  return covered_;
 }
 
 void LiveIndex::Lose() {

@@ -65,15 +65,17 @@ class LiveIndex {
   struct Merge {
     MergePlan plan;
     const TableIndex* index = nullptr;
+    bool first = false;  // what comes after its plan is kept because of it alone
   };
-  // What to merge now, if anything.
-  std::optional<Merge> PlanMerge(const MergeWish& wish);
+  // What to merge now, if anything. For an index in files (`keep_log`) what comes after the merge's
+  // plan is kept from now on, if it wasn't before: the first manifest won't cover it.
+  std::optional<Merge> PlanMerge(MergeWish wish, bool keep_log);
   // Takes the merged segment in (null: gives the merge up). False where the index that it was made
   // for is gone.
   bool InstallMerged(const Merge& merge, std::shared_ptr<SealedSegment> merged);
   // What a manifest would say of the index now.
   std::optional<IndexManifest> Manifest() const;
-  // A manifest that covers up to this sequence number is in use, or none.
+  // A manifest that covers up to this sequence number is in use, or will be soon, or none.
   void SetCovered(std::optional<uint64_t> sequence);
   // Searches wait from now on; the index must be loaded again.
   void Lose();
@@ -93,6 +95,8 @@ class LiveIndex {
   uint64_t taken_in() const;
 
  private:
+  std::optional<uint64_t> covered() const;
+
   const Metric metric_;
   const VectorCodec codec_;
   const BatchBackend& backend_;

@@ -104,7 +104,7 @@ bool Table::MergeSegments(const std::atomic<bool>& stop) {
   bool searchable = false;
   writer_.RunExclusive([&](TableRecord& /*record*/) {
     searchable = index_.snapshot() != nullptr;
-    merge = index_.PlanMerge(wish);
+    merge = index_.PlanMerge(wish, directory_ != nullptr);
   });
   Optimizing before = wish.everything ? Optimizing::kAsked : Optimizing::kGoesOn;
   if (!merge) {

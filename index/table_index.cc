@@ -1,6 +1,7 @@
 #include "index/table_index.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_util.h"
@@ -251,6 +252,13 @@ std::optional<MergePlan> TableIndex::PlanMerge(const MergeWish& wish) {
     others.erase(others.begin());
   }
   if (chosen.empty()) return std::nullopt;
+  if (wish.close && growing_ != nullptr) {
+    const std::shared_ptr<Segment> closed = std::exchange(growing_, nullptr);
+    if (rows + LiveRows(*closed) <= kMostMergedRows) {  // else it comes next
+      chosen.push_back(closed);
+      rows += LiveRows(*closed);
+    }
+  }
   for (const std::shared_ptr<Segment>& segment : others) {
     const uint64_t more = LiveRows(*segment);
     if (rows + more > kMostMergedRows) continue;

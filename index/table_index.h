@@ -155,6 +155,9 @@ struct MergeWish {
   bool idle = false;        // nothing is written right now
   // The growing segment is closed, so that it can be merged, from so many rows on.
   size_t close_from = std::numeric_limits<size_t>::max();
+  // Where there is a merge, it takes the growing segment too, whatever is in it: then a manifest
+  // made after it covers all that was published before.
+  bool close = false;
 };
 
 // The index of one table: a cache of its rows for search. One writer at a time calls Put, Insert,

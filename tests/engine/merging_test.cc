@@ -213,6 +213,20 @@ TEST_F(MergingTest, WritesGoOnWhileSegmentsMerge) {
   Check();
 }
 
+// The log holds what the first manifest doesn't cover.
+TEST_F(MergingTest, WhatIsWrittenDuringTheFirstMergeIsTakenInAtTheStart) {
+  Put(0, 2000);
+  ASSERT_THAT(table_->Optimize(), IsOk());
+  for (uint64_t i = 0; table_->optimizing(); i = (i + 7) % 1900) {
+    Put(i, i + 3);
+    Delete(i + 50);
+  }
+  Reopen();
+  EXPECT_FALSE(Reported("made anew"));
+  EXPECT_GE(Graphs(), 1U);
+  Check();
+}
+
 TEST_F(MergingTest, ATableIsSearchableAgainWhateverBecameOfItsFiles) {
   Put(0, 1500);
   Optimize();

@@ -222,6 +222,33 @@ TEST_P(MergeTest, AGrowingSegmentIsClosedFromTheWishedNumberOfRowsOn) {
   EXPECT_EQ(plan->live_rows, 20U);
 }
 
+TEST_P(MergeTest, AMergeThatClosesTakesTheGrowingSegmentAndTheManifestCoversIt) {
+  for (int i = 0; i < 20; ++i) index_.Put(next_row_id_++, absl::StrCat("w", i), data_.Next());
+  Keep();
+  EXPECT_FALSE(index_.index().PlanMerge({.close = true})) << "nothing else to merge";
+  ASSERT_NO_FATAL_FAILURE(MergeAll(100));
+  for (uint64_t i = 0; i < 15; ++i) index_.Erase(i);
+  for (int i = 0; i < 5; ++i) index_.Put(next_row_id_++, absl::StrCat("new", i), data_.Next());
+  Keep();
+  const std::optional<MergePlan> without = index_.index().PlanMerge({});
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->live_rows, 5U);
+  index_.index().InstallMerged(*without, nullptr);
+  const uint64_t sequence = index_.index().snapshot()->sequence();
+  const std::optional<MergePlan> plan = index_.index().PlanMerge({.close = true});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->live_rows, 10U);
+  index_.Put(next_row_id_++, "meanwhile", data_.Next());
+  Keep();
+  auto merged = BuildPlanned(index_, *plan, MergeOptions(100));
+  merged->set_file(1);
+  index_.index().InstallMerged(*plan, std::move(merged));
+  const std::optional<IndexManifest> manifest = index_.index().Manifest();
+  ASSERT_TRUE(manifest);
+  EXPECT_EQ(manifest->covered, sequence);
+  EXPECT_EQ(manifest->written, sequence + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Some, MergeTest,
     testing::Combine(testing::Values(Metric::kCosine, Metric::kDot, Metric::kEuclidean),
