@@ -31,6 +31,7 @@ RECALLS = (0.9, 0.95, 0.98, 0.99)
 REPORTED = (0.95, 0.99)
 BATCH = 100
 OPEN_WIDTH = 200  # of the walks before memory is read
+LIVE_ROWS_PER_SECOND = 1_000
 HNSWLIB = "hnswlib M="
 FAISS_FLAT = "faiss IndexFlatIP"
 FAISS_GRAPH = "faiss IndexHNSWFlat M=32"
@@ -230,14 +231,11 @@ class Comparison:
         data, text = self.data_set(rows, words=True)
         folder = self.folder / "server"
         server = Server(self.options.programs, folder)
-        note("imports")
-        imported = server.ask("import", str(text), "--table", "words")
+        found = self.imports(server, text, self.options.repeats if with_rates else 1, with_rates and self.options.gensim)
         begin = time.monotonic()
         note("waits for the graph")
         server.ask("table", "optimize", "words", "--wait")
-        found = {"import_seconds": imported["seconds"], "optimize_seconds": round(time.monotonic() - begin, 2)}
-        if with_rates and self.options.gensim:
-            found["gensim_load_seconds"] = gensim_load_seconds(text)
+        found["optimize_seconds"] = round(time.monotonic() - begin, 2)
         table = server.ask("table", "show", "words")
         found.update(rows=table["rows"], dimensions=table["dimensions"])
         with self.program("served_bench", data, "words") as client:
@@ -250,9 +248,39 @@ class Comparison:
             found["disk_bytes"] = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
             restarts = [self.restart(folder, client) for _ in self.repeat()]
             found["restarted"] = {key: statistics.median(one[key] for one in restarts) for key in restarts[0]}
+            if with_rates:
+                found["live"] = self.live(folder, client)
         shutil.rmtree(folder)
         text.unlink()
         return found
+
+    def imports(self, server, text, repeats, gensim):
+        """Imports the text a few times, in turn with gensim's load of it; the last table stays."""
+        ours, theirs = [], []
+        for i in range(repeats):
+            if i > 0:
+                server.ask("table", "drop", "words")  # or the building of its graph would slow gensim
+            if gensim:
+                theirs.append(gensim_load_seconds(text))
+            note("imports")
+            ours.append(server.ask("import", str(text), "--table", "words")["seconds"])
+        found = {"import_seconds": statistics.median(ours), "imports_seconds": ours}
+        if theirs and None not in theirs:
+            found.update(gensim_load_seconds=statistics.median(theirs), gensim_loads_seconds=theirs)
+        return found
+
+    def live(self, folder, client):
+        """Latencies of searches alone, beside a steady writer, and alone again."""
+        server = Server(self.options.programs, folder)
+        client.ask("nearest", server.address, 0.98, self.options.queries, 1)
+        rounds = {}
+        for name, rate, share in (("idle before", 0, 1), ("beside upserts", LIVE_ROWS_PER_SECOND, 3),
+                                  ("idle after", 0, 1)):
+            note(f"searches, {name}")
+            rounds[name] = client.ask("live", server.address, 0.98, self.options.live_seconds * share, rate)
+        rounds["beside upserts"]["resident_bytes"] = server.peak_resident_bytes()
+        server.stop()
+        return rounds
 
     def restart(self, folder, client):
         """Seconds from the start of a server's process to its first answer; its memory then, and after all queries."""
@@ -312,7 +340,7 @@ def gensim_load_seconds(text):
             "KeyedVectors.load_word2vec_format(sys.argv[1], binary=False, no_header=True); "
             "print(time.monotonic() - begin)")
     note("loads the text with gensim")
-    done = subprocess.run([sys.executable, "-c", code, text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    done = subprocess.run(["/usr/bin/python3", "-c", code, text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True)
     if done.returncode != 0:
         note("gensim isn't installed, or failed")
@@ -333,6 +361,7 @@ def parse_options():
     parser.add_argument("--queries", type=int)
     parser.add_argument("--exact-queries", type=int, help="for exact searches one at a time")
     parser.add_argument("--repeats", type=int, help="of every measurement of queries and restarts")
+    parser.add_argument("--live-seconds", type=int, default=20, help="of searches alone; three times as long beside upserts")
     parser.add_argument("--build-repeats", type=int, default=1)
     parser.add_argument("--growth-m", type=int, default=16, help="hnswlib's M where rows and dimensions grow")
     parser.add_argument("--dimension-rows", type=int, help="rows of the sets that grow in dimensions")

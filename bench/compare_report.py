@@ -101,6 +101,10 @@ def served_goals(goals, served):
     if "rates" in served:
         goals.at_most("p50 of Nearest over its time in process, against a bare echo", call_cost(served["rates"], 0.98),
                       1.5)
+    if "live" in served:
+        idle, beside = (served["live"][name]["searches"]["p99_us"] for name in ("idle before", "beside upserts"))
+        goals.at_most(f"p99 of Nearest beside {number(served['live']['beside upserts']['rows_per_second'])} upserts a "
+                      "second, against alone", ratio(beside, idle), 2)
     vectors = served["rows"] * served["dimensions"] * 4
     for when, memory in (("after the import", served), ("after a restart", served["restarted"])):
         goals.at_most(f"anonymous memory {when}, {of}, of rows x dimensions x 4",
@@ -180,6 +184,16 @@ def served_section(served, _):
         points = [(name, number(p["qps"]), number(p["p50_us"]), number(p["p99_us"]), number(p.get("engine_p50_us")),
                    "-" if name == "echo" else number(p["recall"], 4)) for name, p in rates.items()]
         text += "\n" + table(("request", "queries/s", "p50 us a call", "p99", "p50 in the engine", "recall@10"), points)
+    for live in (s["live"] for s in served if "live" in s):
+        points = [(name, number(p["rows_per_second"]), f"{p['searches']['calls']:,}",
+                   *(number(p["searches"][key]) for key in ("p50_us", "p99_us", "p999_us", "max_us")),
+                   *(number(p["upserts"].get(key)) for key in ("p50_us", "p99_us", "max_us"))) for name, p in live.items()]
+        text += ("\nSearches at recall 0.98 one after another, alone and beside another connection that upserts ten rows "
+                 "a call at a steady rate (the first 20,000 are new, the others replace them); segments merge "
+                 "meanwhile. The server's memory peaked at "
+                 f"{megabytes(live['beside upserts']['resident_bytes'])} MB. Times in us:\n\n")
+        text += table(("when", "rows/s upserted", "searches", "p50", "p99", "p99.9", "max", "an upsert's p50", "p99", "max"),
+                      points)
     return text
 
 

@@ -3,22 +3,52 @@
 //
 //   nearest HOST:PORT RECALL QUERIES BATCH  requests one after another; RECALL 1 is exact
 //   first HOST:PORT                         connects and asks once
+//   live HOST:PORT RECALL SECONDS RATE      requests one after another for so long, while another
+//                                           connection upserts RATE rows a second, ten a call; then
+//                                           the latencies of both
 //
 // The table's rows have the ids that they have in the data set. Against a server that answers
 // anything at once, nearest tells what the call itself costs.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bench/data_set.h"
 #include "bench/measure.h"
 #include "client/client.h"
 
 namespace vectable {
 namespace {
+
+constexpr size_t kLiveBatch = 10;     // rows an upsert
+constexpr size_t kLiveWords = 20000;  // beyond so many, upserts replace rows
+
+nlohmann::json Latencies(std::vector<double> micros) {
+  if (micros.empty()) return {{"calls", 0}};
+  std::sort(micros.begin(), micros.end());
+  const auto at = [&](double share) {
+    return micros[static_cast<size_t>(share * static_cast<double>(micros.size() - 1))];
+  };
+  return {{"calls", micros.size()},
+          {"p50_us", at(0.5)},
+          {"p99_us", at(0.99)},
+          {"p999_us", at(0.999)},
+          {"max_us", at(1)}};
+}
+
+double MicrosOf(const std::function<void()>& call) {
+  const Stopwatch watch;
+  call();
+  return watch.seconds() * 1e6;
+}
 
 class ServedBench {
  public:
@@ -50,6 +80,28 @@ class ServedBench {
             {"graph", reply.method() == v1::SEARCH_METHOD_GRAPH}};
   }
 
+  nlohmann::json Live(const std::string& server, double recall, double seconds, size_t rate) {
+    Client& client = ClientOf(server);
+    std::atomic<bool> stop{false};
+    std::vector<double> upserts;
+    std::thread writer;
+    if (rate > 0) {
+      writer = std::thread([&, own = Connect(server)] { UpsertUntil(stop, *own, rate, upserts); });
+    }
+    std::vector<double> searches;
+    const Stopwatch watch;
+    for (size_t i = 0; watch.seconds() < seconds; i = (i + 1) % data_.queries()) {
+      searches.push_back(MicrosOf([&] { Ask(client, recall, i, 1); }));
+    }
+    const double took = watch.seconds();
+    stop = true;
+    if (writer.joinable()) writer.join();
+    return {{"seconds", took},
+            {"rows_per_second", static_cast<double>(upserts.size() * kLiveBatch) / took},
+            {"searches", Latencies(std::move(searches))},
+            {"upserts", Latencies(std::move(upserts))}};
+  }
+
  private:
   static DataSet OpenOrDie(const std::string& path) {
     absl::StatusOr<DataSet> data = DataSet::Open(path);
@@ -57,14 +109,38 @@ class ServedBench {
     return *std::move(data);
   }
 
+  static std::unique_ptr<Client> Connect(const std::string& server) {
+    auto connected = Client::Connect({.server = server});
+    if (!connected.ok()) Die(connected.status().ToString());
+    return *std::move(connected);
+  }
+
   Client& ClientOf(const std::string& server) {
     std::unique_ptr<Client>& client = clients_[server];
-    if (client == nullptr) {
-      auto connected = Client::Connect({.server = server});
-      if (!connected.ok()) Die(connected.status().ToString());
-      client = *std::move(connected);
-    }
+    if (client == nullptr) client = Connect(server);
     return *client;
+  }
+
+  // Upserts at a steady rate; a call that is late is made up for.
+  void UpsertUntil(const std::atomic<bool>& stop, Client& client, size_t rate,
+                   std::vector<double>& micros) {
+    const auto pause =
+        std::chrono::duration<double>(static_cast<double>(kLiveBatch) / static_cast<double>(rate));
+    const auto begin = std::chrono::steady_clock::now();
+    for (size_t call = 0; !stop; ++call) {
+      std::this_thread::sleep_until(begin + pause * static_cast<double>(call));
+      v1::UpsertRequest request;
+      request.set_table(table_);
+      for (size_t i = 0; i < kLiveBatch; ++i) {
+        v1::UpsertRow& row = *request.add_rows();
+        row.set_word(absl::StrCat("live ", live_row_ % kLiveWords));
+        const std::span<const float> vector = data_.row(live_row_++ % data_.rows());
+        row.mutable_vector()->mutable_values()->Add(vector.begin(), vector.end());
+      }
+      micros.push_back(MicrosOf([&] {
+        if (const auto done = client.Upsert(request); !done.ok()) Die(done.status().ToString());
+      }));
+    }
   }
 
   v1::NearestResponse Ask(Client& client, double recall, size_t first, size_t count) const {
@@ -84,16 +160,20 @@ class ServedBench {
   const DataSet data_;
   const std::string table_;
   std::map<std::string, std::unique_ptr<Client>> clients_;
+  size_t live_row_ = 0;  // upserted so far
 };
 
 int Main(const std::string& path, const std::string& table) {
   ServedBench bench(path, table);
-  return RunCommands({{"nearest",
-                       [&](const Arguments& a) {
-                         return bench.Nearest(a.at(0), std::stod(a.at(1)), NumberAt(a, 2),
-                                              NumberAt(a, 3));
-                       }},
-                      {"first", [&](const Arguments& a) { return bench.First(a.at(0)); }}});
+  return RunCommands(
+      {{"nearest",
+        [&](const Arguments& a) {
+          return bench.Nearest(a.at(0), std::stod(a.at(1)), NumberAt(a, 2), NumberAt(a, 3));
+        }},
+       {"first", [&](const Arguments& a) { return bench.First(a.at(0)); }},
+       {"live", [&](const Arguments& a) {
+          return bench.Live(a.at(0), std::stod(a.at(1)), std::stod(a.at(2)), NumberAt(a, 3));
+        }}});
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ class Server:
         """The resident memory that no file stands behind."""
         return self.status_bytes("RssAnon")
 
+    def peak_resident_bytes(self):
+        return self.status_bytes("VmHWM")
+
     def status_bytes(self, name):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(name + r":\s+(\d+) kB", status).group(1)) * 1024
