@@ -13,14 +13,9 @@
 #define HWY_TARGET_INCLUDE "index/kernels/code_dots.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "index/kernels/lane_sums-inl.h"
 
-// Highway's own list of this level's instructions has those of its 256-bit sister, which not every
-// processor of the level knows.
-#if HWY_TARGET == HWY_AVX3_DL
-HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR_AVX3 ",avx512vnni")
-#else
-HWY_BEFORE_NAMESPACE();
-#endif
+VECTABLE_BEFORE_KERNELS();
 namespace vectable {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -42,17 +37,6 @@ HWY_INLINE __m512i Shifted(__m512i codes) {
   return _mm512_xor_si512(codes, _mm512_set1_epi8(static_cast<char>(0x80)));
 }
 
-// The sums of the lanes of four vectors.
-HWY_INLINE __m128i Sums(__m512i a, __m512i b, __m512i c, __m512i d) {
-  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-  const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-  const __m512i all =
-      _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-  const __m256i half =
-      _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
-  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-}
-
 // What lies beyond a row meets zeros of the query: loads with a mask would be half as fast.
 HWY_INLINE void DotFour(const int8_t* HWY_RESTRICT query, size_t padded, __m128i correction,
                         const int8_t* r0, const int8_t* r1, const int8_t* r2, const int8_t* r3,
@@ -68,7 +52,8 @@ HWY_INLINE void DotFour(const int8_t* HWY_RESTRICT query, size_t padded, __m128i
     c = _mm512_dpbusd_epi32(c, Shifted(_mm512_loadu_si512(r2 + i)), q);
     d = _mm512_dpbusd_epi32(d, Shifted(_mm512_loadu_si512(r3 + i)), q);
   }
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_sub_epi32(Sums(a, b, c, d), correction));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                   _mm_sub_epi32(SumsOfFour(a, b, c, d), correction));
 }
 
 template <typename RowAt>
@@ -146,7 +131,7 @@ void DotCodesOf(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t c
 
 }  // namespace HWY_NAMESPACE
 }  // namespace vectable
-HWY_AFTER_NAMESPACE();
+VECTABLE_AFTER_KERNELS();
 
 #if HWY_ONCE
 namespace vectable {

@@ -15,14 +15,9 @@
 #define HWY_TARGET_INCLUDE "index/kernels/half_codes.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "index/kernels/lane_sums-inl.h"
 
-// Highway's own list of this level's instructions has those of its 256-bit sister, which not every
-// processor of the level knows.
-#if HWY_TARGET == HWY_AVX3_DL
-HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR_AVX3 ",avx512vnni")
-#else
-HWY_BEFORE_NAMESPACE();
-#endif
+VECTABLE_BEFORE_KERNELS();
 namespace vectable {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -48,17 +43,6 @@ struct RowsAtSlots {
 };
 
 #if HWY_TARGET == HWY_AVX3_DL
-
-// The sums of the lanes of four vectors.
-HWY_INLINE __m128i SumsOfFour(__m512i a, __m512i b, __m512i c, __m512i d) {
-  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-  const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-  const __m512i all =
-      _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-  const __m256i half =
-      _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
-  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-}
 
 // Adds to `sum` the lane sums of a row's products with 64 bytes of either run of a query. What lies
 // beyond the row meets zeros of the query: loads with a mask would be half as fast.
@@ -305,7 +289,7 @@ void DotTile(const int8_t* queries, const int32_t* sums, size_t query_count, Coa
 
 }  // namespace HWY_NAMESPACE
 }  // namespace vectable
-HWY_AFTER_NAMESPACE();
+VECTABLE_AFTER_KERNELS();
 
 HWY_BEFORE_NAMESPACE();
 namespace vectable {
