@@ -54,6 +54,10 @@ FileMapping::~FileMapping() {
   if (start_ != nullptr) munmap(start_, bytes_);
 }
 
+void FileMapping::LetGo() const {
+  if (start_ != nullptr) madvise(start_, bytes_, MADV_DONTNEED);
+}
+
 absl::StatusOr<FileMapping> FileMapping::Make(const OwnedFile& file, uint64_t offset,
                                               size_t bytes) {
   FileMapping mapping;
@@ -302,8 +306,9 @@ absl::StatusOr<FileMapping> SegmentReader::Map(SegmentSection section, size_t by
 absl::Status SegmentReader::Check(SegmentSection section, const FileMapping& mapping) const {
   const Section* const found = Find(section);
   if (found == nullptr) return Damaged(section, "is missing");
-  return XXH3_64bits(mapping.data(), found->bytes) == found->hash ? absl::OkStatus()
-                                                                  : Damaged(section, "is damaged");
+  const bool whole = XXH3_64bits(mapping.data(), found->bytes) == found->hash;
+  mapping.LetGo();  // what searches want of it they read again
+  return whole ? absl::OkStatus() : Damaged(section, "is damaged");
 }
 
 }  // namespace vectable

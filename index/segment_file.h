@@ -86,6 +86,8 @@ class FileMapping {
   // From `offset`, a multiple of 4,096, on.
   static absl::StatusOr<FileMapping> Make(const OwnedFile& file, uint64_t offset, size_t bytes);
   const char* data() const { return static_cast<const char*>(start_); }
+  // Takes its pages out of the process's memory; who reads them again gets them from the file.
+  void LetGo() const;
 
  private:
   void* start_ = nullptr;
