@@ -91,6 +91,14 @@ class Client {
   // The other fields are those of the last part, with the times added up; the method is the graph's
   // if any part's was.
   absl::StatusOr<v1::NearestResponse> Nearest(const v1::NearestRequest& request);
+  // Answers requests over one stream, many of them on their way at a time. `next` fills a request
+  // (empty before) and says whether there was one, on a thread of its own; `on_answer` gets each
+  // answer, or a request's error, in the order asked, until it returns an error, which is then
+  // given back once `next` returns. The timeout is how long the server may owe an answer in
+  // silence.
+  absl::Status NearestStream(
+      const std::function<bool(v1::NearestRequest&)>& next,
+      const std::function<absl::Status(const v1::NearestStreamResponse&)>& on_answer);
   absl::StatusOr<v1::SimilarityResponse> Similarity(const v1::SimilarityRequest& request);
 
   absl::StatusOr<v1::ReportTableResponse> ReportTable(const std::string& table);

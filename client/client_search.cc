@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "client/client.h"
 #include "client/client_impl.h"
 #include "client/request_parts.h"
+#include "client/stall_guard.h"
 #include "common/limits.h"
 #include "common/names.h"
 
@@ -47,6 +51,34 @@ void Append(v1::NearestResponse part, v1::NearestResponse& all) {
   if (graph) all.set_method(v1::SEARCH_METHOD_GRAPH);
 }
 
+// Lets a guard watch while the server owes something: an answer, or, once all is asked, the end.
+// Thread-safe.
+class OwedAnswers {
+ public:
+  explicit OwedAnswers(StallGuard& guard) : guard_(guard) {}
+
+  void Add() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (count_++ == 0) guard_.Arm();
+  }
+  // An answer came and was dealt with.
+  void Take() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (--count_ > 0 || ended_) guard_.Arm();
+  }
+  void End() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    ended_ = true;
+    guard_.Arm();
+  }
+
+ private:
+  StallGuard& guard_;
+  absl::Mutex mutex_;
+  size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
 }  // namespace
 
 absl::StatusOr<v1::NearestResponse> Client::Nearest(const v1::NearestRequest& request) {
@@ -72,6 +104,43 @@ absl::StatusOr<v1::NearestResponse> Client::Nearest(const v1::NearestRequest& re
   VT_RETURN_IF_ERROR(
       queries.empty() ? ask(span) : AskInParts(span, QueriesPerRequest(request, dimensions), ask));
   return all;
+}
+
+absl::Status Client::NearestStream(
+    const std::function<bool(v1::NearestRequest&)>& next,
+    const std::function<absl::Status(const v1::NearestStreamResponse&)>& on_answer) {
+  grpc::ClientContext context;
+  StallGuard guard(impl_->options.timeout, [&context] { context.TryCancel(); });
+  OwedAnswers owed(guard);
+  const auto call = impl_->search.NearestStream(&context);
+  absl::Status bad_request;  // of the writer until it is joined
+  std::thread writer([&] {
+    v1::NearestRequest request;
+    while (next(request)) {
+      bad_request = CheckNearest(request);
+      if (!bad_request.ok()) break;
+      owed.Add();
+      if (!call->Write(request)) break;
+      request.Clear();
+    }
+    owed.End();
+    call->WritesDone();
+  });
+  v1::NearestStreamResponse reply;
+  absl::Status stopped;
+  while (stopped.ok() && call->Read(&reply)) {
+    guard.Disarm();
+    stopped = on_answer(reply);
+    owed.Take();
+  }
+  if (!stopped.ok()) context.TryCancel();
+  writer.join();
+  const grpc::Status status = call->Finish();
+  guard.Disarm();
+  if (!stopped.ok()) return stopped;
+  VT_RETURN_IF_ERROR(bad_request);
+  if (guard.fired()) return impl_->Explain(absl::DeadlineExceededError("the searches stand still"));
+  return impl_->Explain(FromGrpcStatus(status));
 }
 
 absl::StatusOr<v1::SimilarityResponse> Client::Similarity(const v1::SimilarityRequest& request) {

@@ -82,6 +82,9 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Whether a search would be answered at once.
   bool searchable() const { return index_.snapshot() != nullptr; }
+  // Whether the search takes well under a millisecond, by an estimate that costs next to nothing:
+  // few hits, by a walk along a graph or among few rows. False while the table loads.
+  bool IsShortSearch(const QueryTarget& query, const SearchOptions& options) const;
 
   // Writes all rows or none. Errors name the row's place and word: INVALID_ARGUMENT (empty batch,
   // bad word or vector, word or id twice), ALREADY_EXISTS (insert-only; id in use), NOT_FOUND

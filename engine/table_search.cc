@@ -22,6 +22,10 @@ constexpr size_t kQueriesAtOnce = 128;
 // Words that are looked at for near spellings, and unknown words of a request that get them.
 constexpr size_t kMostSpellings = 200'000;
 constexpr size_t kMostSpelledQueries = 3;
+// A search is short up to so many hits, and as many components of rows as are scanned in half a
+// millisecond.
+constexpr uint32_t kShortHits = 100;
+constexpr uint64_t kShortScanComponents = 12'000'000;
 
 std::string SpellingHint(const IndexSnapshot& snapshot, std::string_view word) {
   NearWords near(word);
@@ -188,6 +192,21 @@ absl::StatusOr<SearchOutcome> Table::Nearest(std::span<const QueryTarget> querie
                                  [](const QueryOutcome& outcome) { return outcome.exact; });
   return SearchOutcome{*std::move(outcomes), exact, std::string(parts_.backend.device()),
                        (*snapshot)->sequence()};
+}
+
+bool Table::IsShortSearch(const QueryTarget& query, const SearchOptions& options) const {
+  const std::shared_ptr<const IndexSnapshot> snapshot = index_.snapshot();
+  // What may end in a scan of all rows isn't short, nor is looking for words spelled alike.
+  if (snapshot == nullptr || options.exact || options.k > kShortHits || options.include_vectors ||
+      options.min_score || options.first_n) {
+    return false;
+  }
+  const auto* const word = std::get_if<std::string_view>(&query);
+  if (word != nullptr && !snapshot->FindWord(*word)) return false;
+  IndexSearchOptions asked;
+  asked.k = options.k;
+  if (options.recall < 1) asked.recall = options.recall;
+  return snapshot->RowsScanned(asked) * shape_.dimensions <= kShortScanComponents;
 }
 
 absl::StatusOr<std::unique_ptr<PrecisionStudy>> Table::StudyPrecisions(uint32_t queries) const {

@@ -27,6 +27,14 @@ double ScansFor(size_t queries) {
   return std::min(count, 2.8 + 0.15 * count);
 }
 
+// The width at which a segment can be walked as asked; nothing where it has to be scanned.
+std::optional<ChosenWidth> WidthOf(const Segment& segment, const IndexSearchOptions& options) {
+  if (!options.recall) return std::nullopt;
+  const SealedSegment* const sealed = segment.sealed();
+  if (sealed == nullptr || !sealed->has_graph()) return std::nullopt;
+  return sealed->curve().WidthFor(*options.recall, options.k);
+}
+
 }  // namespace
 
 // One request.
@@ -63,11 +71,9 @@ class IndexSnapshot::Request {
 
   // Whether the part is better walked.
   bool PlanWalk(const Part& part) {
-    if (!options_.recall) return false;
-    const SealedSegment* const sealed = part.segment->sealed();
-    if (sealed == nullptr || !sealed->has_graph()) return false;
-    const std::optional<ChosenWidth> width = sealed->curve().WidthFor(*options_.recall, options_.k);
+    const std::optional<ChosenWidth> width = WidthOf(*part.segment, options_);
     if (!width) return false;
+    const SealedSegment* const sealed = part.segment->sealed();
     size_t rows = sealed->slots();
     if (options_.first_n) {
       rows = 0;
@@ -154,6 +160,16 @@ class IndexSnapshot::Request {
 absl::StatusOr<std::vector<IndexResult>> IndexSnapshot::Search(
     std::span<const IndexQuery> queries, const IndexSearchOptions& options) const {
   return IndexSnapshot::Request(*this, queries, options).Run();
+}
+
+uint64_t IndexSnapshot::RowsScanned(const IndexSearchOptions& options) const {
+  uint64_t rows = 0;
+  for (const Part& part : parts_) {
+    const std::optional<ChosenWidth> width = WidthOf(*part.segment, options);
+    const uint64_t walked = width ? uint64_t{width->width} * kScannedRowsPerWidth : part.slots;
+    rows += std::min<uint64_t>(walked, part.slots);
+  }
+  return rows;
 }
 
 }  // namespace vectable

@@ -125,6 +125,9 @@ class IndexSnapshot {
   // than k. The results are in the order of the queries.
   absl::StatusOr<std::vector<IndexResult>> Search(std::span<const IndexQuery> queries,
                                                   const IndexSearchOptions& options) const;
+  // What a search for one query is likely to cost, in rows that a scan looks at; costs next to
+  // nothing itself.
+  uint64_t RowsScanned(const IndexSearchOptions& options) const;
 
  private:
   class Request;

@@ -130,4 +130,10 @@ absl::Status AnswerNearest(const Table& table, const v1::NearestRequest& request
   return absl::OkStatus();
 }
 
+void SetEngineMicros(std::chrono::steady_clock::time_point begin, v1::NearestResponse& response) {
+  const auto passed = std::chrono::steady_clock::now() - begin;
+  response.set_engine_micros(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(passed).count()));
+}
+
 }  // namespace vectable

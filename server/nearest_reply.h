@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,5 +28,8 @@ NearestPlan PlanNearest(const v1::NearestRequest& request, uint64_t rows, uint32
 absl::Status AnswerNearest(const Table& table, const v1::NearestRequest& request,
                            const CallState& call, const Limits& limits,
                            v1::NearestResponse& response);
+
+// Notes the time since `begin` as the engine's.
+void SetEngineMicros(std::chrono::steady_clock::time_point begin, v1::NearestResponse& response);
 
 }  // namespace vectable

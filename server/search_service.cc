@@ -1,44 +1,23 @@
 #include "server/search_service.h"
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
-#include "common/names.h"
 #include "common/status_util.h"
 #include "server/nearest_reply.h"
+#include "server/nearest_stream.h"
+#include "server/search_gate.h"
 #include "server/search_messages.h"
-#include "sizing/footprint.h"
 
 namespace vectable {
-namespace {
-
-absl::Status StillLoading(const TableDescription& table) {
-  return absl::UnavailableError(absl::StrCat(
-      "table ", Quoted(table.spec.name), " is still loading: ", WithThousands(table.indexed_rows),
-      " of ", WithThousands(table.rows), " rows are searchable"));
-}
-
-uint64_t MicrosSince(std::chrono::steady_clock::time_point begin) {
-  const auto passed = std::chrono::steady_clock::now() - begin;
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(passed).count());
-}
-
-}  // namespace
 
 Gate<v1::NearestRequest> SearchServiceImpl::SearchableGate() const {
-  return {.is_open =
-              [this](const v1::NearestRequest& asked) {
-                const auto table = database_.FindTable(asked.table());
-                return !table.ok() || (*table)->searchable();
-              },
-          .error =
-              [this](const v1::NearestRequest& asked) {
-                const auto table = database_.FindTable(asked.table());
-                return table.ok() ? StillLoading((*table)->Describe()) : table.status();
-              }};
+  return {
+      .is_open = [this](const v1::NearestRequest& asked) { return IsSearchable(database_, asked); },
+      .error =
+          [this](const v1::NearestRequest& asked) { return StillLoadingError(database_, asked); },
+      .is_short =
+          [this](const v1::NearestRequest& asked) { return IsShortSearch(database_, asked); }};
 }
 
 grpc::ServerUnaryReactor* SearchServiceImpl::Nearest(grpc::CallbackServerContext* context,
@@ -50,10 +29,17 @@ grpc::ServerUnaryReactor* SearchServiceImpl::Nearest(grpc::CallbackServerContext
         const auto begin = std::chrono::steady_clock::now() - call.waited();
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
         VT_RETURN_IF_ERROR(AnswerNearest(*table, asked, call, calls_.limits, answer));
-        answer.set_engine_micros(MicrosSince(begin));
+        SetEngineMicros(begin, answer);
         return absl::OkStatus();
       },
       SearchableGate());
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SearchServiceImpl::NearestStream(
+    grpc::CallbackServerContext* context) {
+  auto* stream = new vectable::NearestStream(database_, calls_, *context);
+  stream->Start();
+  return stream;
 }
 
 grpc::ServerUnaryReactor* SearchServiceImpl::Similarity(grpc::CallbackServerContext* context,

@@ -11,7 +11,8 @@ namespace vectable {
 
 // The generated base with every rpc as bytes; see messages.h.
 using SearchServiceBase = v1::SearchService::WithRawCallbackMethod_Nearest<
-    v1::SearchService::WithRawCallbackMethod_Similarity<v1::SearchService::Service>>;
+    v1::SearchService::WithRawCallbackMethod_NearestStream<
+        v1::SearchService::WithRawCallbackMethod_Similarity<v1::SearchService::Service>>>;
 
 // Search, as search.proto describes it. Thread-safe; database and environment outlive it.
 class SearchServiceImpl final : public SearchServiceBase {
@@ -22,6 +23,8 @@ class SearchServiceImpl final : public SearchServiceBase {
   grpc::ServerUnaryReactor* Nearest(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* reply) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NearestStream(
+      grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* Similarity(grpc::CallbackServerContext* context,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* reply) override;

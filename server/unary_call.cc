@@ -1,5 +1,6 @@
 #include "server/unary_call.h"
 
+#include <cstddef>
 #include <exception>
 #include <new>
 
@@ -9,6 +10,11 @@
 #include "server/grpc_status.h"
 
 namespace vectable {
+namespace {
+
+constexpr size_t kShortRequestBytes = 16'384;
+
+}  // namespace
 
 absl::Status Guarded(const std::function<absl::Status()>& work) {
   try {
@@ -28,6 +34,19 @@ UnaryCallBase::UnaryCallBase(const CallEnvironment& environment, UnaryIo io)
       state_(*io.context) {}
 
 void UnaryCallBase::Start() {
+  if (!RunIfShort()) Queue();
+}
+
+bool UnaryCallBase::RunIfShort() {
+  // Only such a request is parsed here.
+  if (io_.request->Length() > kShortRequestBytes) return false;
+  const absl::Status parsed = Guarded([this] { return ParseOnce(); });
+  if (parsed.ok() && !(GateIsOpen() && IsShort())) return false;
+  End(parsed.ok() ? Guarded([this] { return Answer(); }) : parsed);
+  return true;
+}
+
+void UnaryCallBase::Queue() {
   const absl::Status status = environment_.pool.Submit([this] { Run(); }, io_.request->Length());
   if (!status.ok()) End(status);
 }
@@ -68,7 +87,7 @@ void UnaryCallBase::Wake(ParkedCalls::Wake wake) {
   state_.EndWait();
   switch (wake) {
     case ParkedCalls::Wake::kReady:
-      return Start();
+      return Queue();
     case ParkedCalls::Wake::kGaveUp:
       return End(Guarded([this] { return GateError(); }));
     case ParkedCalls::Wake::kStopped:

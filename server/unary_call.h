@@ -38,8 +38,9 @@ struct UnaryIo {
   grpc::ByteBuffer* reply;
 };
 
-// The part of a unary call that doesn't depend on its messages. On a worker: is it still wanted,
-// parse, wait for the gate, work, write. Deletes itself when it has answered.
+// The part of a unary call that doesn't depend on its messages. On a worker, or, where it is short
+// work, on the thread that gRPC brings the call on: is it still wanted, parse, wait for the gate,
+// work, write. Deletes itself when it has answered.
 class UnaryCallBase {
  public:
   UnaryCallBase(const CallEnvironment& environment, UnaryIo io);
@@ -48,7 +49,8 @@ class UnaryCallBase {
   UnaryCallBase(const UnaryCallBase&) = delete;
   UnaryCallBase& operator=(const UnaryCallBase&) = delete;
 
-  // Queues the call; finishes it with an error when that fails. The call may be gone on return.
+  // Answers the call here and now if its work is short: to wake up a worker would take as long.
+  // Else queues it, and finishes it with an error when that fails. The call may be gone on return.
   void Start();
 
   // What gRPC is given; a reactor of our own would cost every call one more change of threads.
@@ -62,11 +64,16 @@ class UnaryCallBase {
   // Whether the work can begin, and what the client is told when it never could.
   virtual bool GateIsOpen() const = 0;
   virtual absl::Status GateError() const = 0;
+  // Whether the work takes well under a millisecond and waits for nothing, once the gate is open.
+  virtual bool IsShort() const = 0;
 
   const CallEnvironment& environment() const { return environment_; }
   const CallState& state() const { return state_; }
 
  private:
+  // Answers if that is short work.
+  bool RunIfShort();
+  void Queue();
   void Run();
   // Goes on after the gate was found closed.
   void Park();
@@ -89,6 +96,8 @@ template <class Request>
 struct Gate {
   std::function<bool(const Request&)> is_open;        // cheap; empty: always open
   std::function<absl::Status(const Request&)> error;  // for the client when it didn't open in time
+  // Whether the work for this request is short, the gate being open; cheap. Empty: never.
+  std::function<bool(const Request&)> is_short;
 };
 
 // A unary call with its messages.
@@ -114,6 +123,7 @@ class UnaryCall final : public UnaryCallBase {
   const google::protobuf::Message& reply() const override { return *response_; }
   bool GateIsOpen() const override { return !gate_.is_open || gate_.is_open(*request_); }
   absl::Status GateError() const override { return gate_.error(*request_); }
+  bool IsShort() const override { return gate_.is_short && gate_.is_short(*request_); }
 
   const Work work_;
   const Gate<Request> gate_;

@@ -122,6 +122,54 @@ TEST(GloveImportTest, AgainIsAllReplacedAndEveryBitIsKept) {
 }
 
 // The file cases of expect.json, through the programs.
+TEST(GloveImportTest, AStreamOfSearchesGivesWhatSingleOnesGive) {
+  ServerProcess server;
+  server.RunJson({"import", kFile, "--table", "glove"});
+  const std::vector<VectorRow> rows = ReadRows();
+  const auto request_of = [&rows](size_t i, v1::NearestRequest& request) {
+    request.set_table("glove");
+    request.set_k(kHits);
+    request.add_queries()->set_word(rows[i].word);
+  };
+  size_t asked = 0;
+  size_t answered = 0;
+  const absl::Status done = server.client().NearestStream(
+      [&](v1::NearestRequest& request) {
+        if (asked == 500) return false;
+        request_of(asked++, request);
+        return true;
+      },
+      [&](const v1::NearestStreamResponse& reply) {
+        EXPECT_EQ(reply.request(), answered);
+        v1::NearestRequest request;
+        request_of(answered++, request);
+        const auto single = server.client().Nearest(request);
+        EXPECT_TRUE(single.ok()) << single.status();
+        EXPECT_EQ(reply.answer().results(0).SerializeAsString(),
+                  single->results(0).SerializeAsString());
+        return absl::OkStatus();
+      });
+  EXPECT_TRUE(done.ok()) << done;
+  EXPECT_EQ(answered, 500U);
+
+  // An error of the receiver ends it, and a text that can't be sent is refused before it is.
+  const absl::Status given_up = server.client().NearestStream(
+      [&](v1::NearestRequest& request) {
+        request_of(1, request);
+        return true;
+      },
+      [](const v1::NearestStreamResponse&) { return absl::AbortedError("enough"); });
+  EXPECT_TRUE(absl::IsAborted(given_up)) << given_up;
+  const absl::Status bad = server.client().NearestStream(
+      [](v1::NearestRequest& request) {
+        request.set_table("glove");
+        request.add_queries()->set_word("\xff");
+        return true;
+      },
+      [](const v1::NearestStreamResponse&) { return absl::OkStatus(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(bad)) << bad;
+}
+
 TEST(GloveImportTest, TheFileCases) {
   ServerProcess server;
   const std::string folder = VECTABLE_SOURCE_DIR "/tests/data/cases/";
