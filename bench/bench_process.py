@@ -46,10 +46,11 @@ class BenchProcess:
 
 
 class EchoServer:
-    """A bare gRPC server that answers every Nearest at once, on a free loopback port."""
+    """A bare gRPC server that answers every Nearest after so much computing, on a free loopback port."""
 
-    def __init__(self, programs):
-        self.process = subprocess.Popen([programs / "vectable_rpc_api_bench", "--serve", "callback"],
+    def __init__(self, programs, busy_micros=0):
+        self.process = subprocess.Popen([programs / "vectable_rpc_api_bench", "--serve", "callback",
+                                         "--busy-micros", str(round(busy_micros))],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.address = "127.0.0.1:" + self.process.stdout.readline().strip()
 

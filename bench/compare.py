@@ -82,7 +82,8 @@ class Comparison:
     def __init__(self, options, folder):
         self.options = options
         self.folder = folder
-        self.results = {"machine": machine_facts(ROOT), "options": {k: str(v) for k, v in vars(options).items()}}
+        self.results = json.loads(options.out.read_text()) if options.keep else {}
+        self.results.update(machine=machine_facts(ROOT), options={k: str(v) for k, v in vars(options).items()})
 
     def program(self, name, *arguments):
         return BenchProcess(self.options.programs / ("vectable_" + name), *arguments)
@@ -302,9 +303,16 @@ class Comparison:
         rounds = {}
         with self.program("index_bench", data) as ours:
             ours.ask("build", 2, self.file_of("ours"))
+            # A processor that idles while the server computes wakes up later: so one echo that computes as long.
+            busy_us = ours.ask("asked", 0.98, queries, 1)["p50_us"]
+            busy_echo = EchoServer(self.options.programs, busy_us)
             for _ in self.repeat():
                 note("serves")
                 rounds.setdefault("echo", []).append(client.ask("nearest", echo.address, 0.98, queries, 1))
+                rounds.setdefault(f"echo that computes {busy_us:.0f} us", []).append(
+                    client.ask("nearest", busy_echo.address, 0.98, queries, 1) | {"busy_us": busy_us})
+                rounds.setdefault("0.98, a stream of single queries, served", []).append(
+                    client.ask("stream", address, 0.98, queries))
                 for recall, batch in ((0.95, 1), (0.98, 1), (0.99, 1), (0.98, BATCH), (1, 1), (1, BATCH)):
                     exact = recall == 1
                     count = self.options.exact_queries if exact and batch == 1 else queries
@@ -314,6 +322,7 @@ class Comparison:
                     rounds.setdefault(name + ", served", []).append(
                         client.ask("nearest", address, recall, count, batch))
         echo.stop()
+        busy_echo.stop()
         return {name: median_point(points) for name, points in rounds.items()}
 
     def save(self):
@@ -367,6 +376,7 @@ def parse_options():
     parser.add_argument("--dimension-rows", type=int, help="rows of the sets that grow in dimensions")
     parser.add_argument("--faiss-graph", action="store_true", help="also build FAISS's HNSW, which takes minutes")
     parser.add_argument("--no-gensim", dest="gensim", action="store_false", help="don't load the text with gensim")
+    parser.add_argument("--keep", action="store_true", help="keep the figures of other sections that --out has already")
     parser.add_argument("--render", action="store_true", help="only make the page again from the figures in --out")
     options = parser.parse_args()
     options.only = set(options.only.split(","))
@@ -376,7 +386,10 @@ def parse_options():
     for name, value in zip(("rows", "queries", "exact_queries", "repeats"), defaults):
         if getattr(options, name) is None:
             setattr(options, name, value)
-    if options.markdown is None and not (options.quick or options.render) and options.only == set(SECTIONS):
+    if options.keep and not options.out.exists():
+        parser.error(f"--keep: there is no {options.out}")
+    whole = options.keep or options.only == set(SECTIONS)
+    if options.markdown is None and whole and not (options.quick or options.render):
         options.markdown = ROOT / "docs/benchmarks.md"
     return options
 

@@ -23,6 +23,8 @@ double ThreadSeconds() {
   return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
 }
 
+}  // namespace
+
 double RecallOf(const DataSet& data, const std::vector<FoundRows>& found) {
   size_t right = 0;
   for (size_t q = 0; q < found.size(); ++q) {
@@ -32,8 +34,6 @@ double RecallOf(const DataSet& data, const std::vector<FoundRows>& found) {
   }
   return static_cast<double>(right) / static_cast<double>(found.size() * kTruthDepth);
 }
-
-}  // namespace
 
 nlohmann::json MeasureQueries(const DataSet& data, size_t queries, size_t batch,
                               const AnswerQueries& answer) {

@@ -26,6 +26,9 @@ class Stopwatch {
 // The rows found for one query.
 using FoundRows = std::vector<uint64_t>;
 
+// The share of the true nearest rows of the first queries that was found.
+double RecallOf(const DataSet& data, const std::vector<FoundRows>& found);
+
 // Answers queries first to first + count - 1: found[i] gets the rows of query first + i, and is
 // empty before.
 using AnswerQueries = std::function<void(size_t first, size_t count, FoundRows* found)>;

@@ -61,13 +61,22 @@ class SyncService final : public v1::SearchService::Service {
 
 class InlineService final : public v1::SearchService::CallbackService {
  public:
+  // Each call computes for so long.
+  explicit InlineService(std::chrono::microseconds busy) : busy_(busy) {}
+
   grpc::ServerUnaryReactor* Nearest(grpc::CallbackServerContext* context, const v1::NearestRequest*,
                                     v1::NearestResponse* response) override {
+    const auto end = Clock::now() + busy_;
     FillAnswer(*response);
+    while (Clock::now() < end) {
+    }
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
+
+ private:
+  const std::chrono::microseconds busy_;
 };
 
 class PoolService final : public v1::SearchService::CallbackService {
@@ -115,7 +124,7 @@ const std::map<std::string, std::string> kWays = {{"sync", "sync API"},
                                                   {"bytes", "the same, parsed by the worker"}};
 
 // The server process: prints its port, and serves until its stdin ends.
-int Serve(const std::string& way) {
+int Serve(const std::string& way, std::chrono::microseconds busy) {
   WorkerPool pool({.threads = std::max(2U, std::thread::hardware_concurrency()),
                    .max_waiting = 1'024,
                    .max_waiting_bytes = size_t{1} << 30});
@@ -124,7 +133,7 @@ int Serve(const std::string& way) {
   CallsUnderWay under_way;
   const CallEnvironment calls{pool, parked, under_way, limits};
   SyncService sync;
-  InlineService inline_service;
+  InlineService inline_service(busy);
   PoolService pool_service(pool);
   UnaryCallService bytes(calls);
   const std::map<std::string, grpc::Service*> services = {
@@ -314,6 +323,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.05, 60.0))
       ->capture_default_str();
   app.add_option("--serve", way, "Be a server of this kind; for the program's own use")->group("");
+  int64_t busy_micros = 0;
+  app.add_option("--busy-micros", busy_micros, "How long each call of '--serve callback' computes")
+      ->group("");
   CLI11_PARSE(app, argc, argv);
-  return way.empty() ? vectable::Measure(rounds, seconds) : vectable::Serve(way);
+  return way.empty() ? vectable::Measure(rounds, seconds)
+                     : vectable::Serve(way, std::chrono::microseconds(busy_micros));
 }

@@ -2,6 +2,7 @@
 // commands on stdin, each answered by a line of JSON:
 //
 //   nearest HOST:PORT RECALL QUERIES BATCH  requests one after another; RECALL 1 is exact
+//   stream HOST:PORT RECALL QUERIES         the same in one stream, a query a request
 //   first HOST:PORT                         connects and asks once
 //   live HOST:PORT RECALL SECONDS RATE      requests one after another for so long, while another
 //                                           connection upserts RATE rows a second, ten a call; then
@@ -74,6 +75,31 @@ class ServedBench {
     return point;
   }
 
+  nlohmann::json Stream(const std::string& server, double recall, size_t queries) {
+    Client& client = ClientOf(server);
+    std::vector<FoundRows> found(queries);
+    size_t asked = 0;
+    const Stopwatch watch;
+    const absl::Status status = client.NearestStream(
+        [&](v1::NearestRequest& request) {
+          if (asked == queries) return false;
+          FillRequest(recall, asked++, 1, request);
+          return true;
+        },
+        [&](const v1::NearestStreamResponse& reply) {
+          if (reply.code() != 0) return absl::InternalError(reply.error());
+          for (const v1::Hit& hit : reply.answer().results(0).hits()) {
+            found[reply.request()].push_back(hit.row_id());
+          }
+          return absl::OkStatus();
+        });
+    const double seconds = watch.seconds();
+    if (!status.ok()) Die(status.ToString());
+    return {{"qps", static_cast<double>(queries) / seconds},
+            {"recall", RecallOf(data_, found)},
+            {"asked_recall", recall}};
+  }
+
   nlohmann::json First(const std::string& server) {
     const v1::NearestResponse reply = Ask(ClientOf(server), 0, 0, 1);
     return {{"hits", reply.results(0).hits_size()},
@@ -143,8 +169,7 @@ class ServedBench {
     }
   }
 
-  v1::NearestResponse Ask(Client& client, double recall, size_t first, size_t count) const {
-    v1::NearestRequest request;
+  void FillRequest(double recall, size_t first, size_t count, v1::NearestRequest& request) const {
     request.set_table(table_);
     request.set_k(kTruthDepth);
     request.set_recall(recall);
@@ -152,6 +177,11 @@ class ServedBench {
       const std::span<const float> vector = data_.query(first + i);
       request.add_queries()->mutable_vector()->mutable_values()->Add(vector.begin(), vector.end());
     }
+  }
+
+  v1::NearestResponse Ask(Client& client, double recall, size_t first, size_t count) const {
+    v1::NearestRequest request;
+    FillRequest(recall, first, count, request);
     auto reply = client.Nearest(request);
     if (!reply.ok()) Die(reply.status().ToString());
     return *std::move(reply);
