@@ -130,9 +130,9 @@ class Comparison:
                 built[name][str(threads)] = median_point(figures)
         return built
 
-    def sweep(self, engines):
+    def sweep(self, engines, repeats):
         sweeps = {name: [] for name in engines}
-        for _ in self.repeat():
+        for _ in range(repeats):
             for name, engine in engines.items():
                 note(f"walks {name}")
                 sweeps[name].append(engine.ask("walks", self.options.queries, *WIDTHS))
@@ -181,16 +181,16 @@ class Comparison:
                                self.options.build_repeats if build else 1)
             self.results["build"] = built
             if "graph" in wanted:
-                self.results["graph"] = self.sweep(engines)
+                self.results["graph"] = self.sweep(engines, self.options.repeats)
                 self.results["asked"] = self.asked(engines["ours"], RECALLS, (1, BATCH))
-            self.save()
+            self.save("build", *({"graph", "asked"} if "graph" in wanted else ()))
             if "exact" in wanted:
                 with self.program("faiss_bench", data) as faiss:
                     self.results["exact"] = self.exact(engines["ours"], faiss)
             names = list(engines)
         if "memory" in wanted:
             self.results["memory"] = self.memory(names, data)
-        self.save()
+        self.save(*(wanted & {"exact", "memory"}))
 
     def growth(self, sizes):
         """How ours and hnswlib grow over (rows, dimensions)."""
@@ -199,7 +199,7 @@ class Comparison:
             data, _ = self.data_set(rows, dimensions)
             with self.engines(data, (self.options.growth_m,)) as engines:
                 built = self.build(engines, (2,), 1)
-                swept = self.sweep(engines)
+                swept = self.sweep(engines, self.options.growth_repeats)
                 asked = self.asked(engines["ours"], REPORTED, (1,))
                 exact = engines["ours"].ask("asked", 0, self.options.exact_queries, 1)
             if rows != self.options.rows:
@@ -211,12 +211,12 @@ class Comparison:
     def measure_rows(self):
         sizes = (5_000, 20_000, 40_000) if self.options.quick else (10_000, 100_000, 0, 1_000_000)
         self.results["rows"] = self.growth([(rows, 0) for rows in sizes])
-        self.save()
+        self.save("rows")
 
     def measure_dimensions(self):
         rows = self.options.dimension_rows or (20_000 if self.options.quick else 100_000)
         self.results["dimensions"] = self.growth([(rows, dimensions) for dimensions in (0, 384, 768)])
-        self.save()
+        self.save("dimensions")
 
     def measure_served(self):
         rows = [self.options.rows]
@@ -225,7 +225,7 @@ class Comparison:
         self.results["served"] = []
         for i, count in enumerate(rows):
             self.results["served"].append(self.serve(count, with_rates=i == 0))
-            self.save()
+            self.save("served")
 
     def serve(self, rows, with_rates):
         """A server with the rows imported: rates, memory, disk, restarts."""
@@ -325,7 +325,10 @@ class Comparison:
         busy_echo.stop()
         return {name: median_point(points) for name, points in rounds.items()}
 
-    def save(self):
+    def save(self, *measured):
+        """Writes all figures; notes at which commit these sections were measured."""
+        commits = self.results.setdefault("commits", {})
+        commits.update(dict.fromkeys(measured, self.results["machine"]["commit"]))
         self.results["machine"]["load_average_after"] = os.getloadavg()
         self.options.out.parent.mkdir(parents=True, exist_ok=True)
         self.options.out.write_text(json.dumps(self.results, indent=1) + "\n")
@@ -369,9 +372,10 @@ def parse_options():
     parser.add_argument("--rows", type=int, help="rows of the base; all if not given")
     parser.add_argument("--queries", type=int)
     parser.add_argument("--exact-queries", type=int, help="for exact searches one at a time")
-    parser.add_argument("--repeats", type=int, help="of every measurement of queries and restarts")
+    parser.add_argument("--repeats", type=int, help="of every other measurement of queries, imports and restarts")
     parser.add_argument("--live-seconds", type=int, default=20, help="of searches alone; three times as long beside upserts")
     parser.add_argument("--build-repeats", type=int, default=1)
+    parser.add_argument("--growth-repeats", type=int, default=1, help="of the walks where rows and dimensions grow")
     parser.add_argument("--growth-m", type=int, default=16, help="hnswlib's M where rows and dimensions grow")
     parser.add_argument("--dimension-rows", type=int, help="rows of the sets that grow in dimensions")
     parser.add_argument("--faiss-graph", action="store_true", help="also build FAISS's HNSW, which takes minutes")

