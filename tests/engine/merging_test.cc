@@ -217,10 +217,13 @@ TEST_F(MergingTest, WritesGoOnWhileSegmentsMerge) {
 TEST_F(MergingTest, WhatIsWrittenDuringTheFirstMergeIsTakenInAtTheStart) {
   Put(0, 2000);
   ASSERT_THAT(table_->Optimize(), IsOk());
-  for (uint64_t i = 0; table_->optimizing(); i = (i + 7) % 1900) {
+  // Less than half of the rows: where most of a segment is dead, its rest may be merged into one too
+  // small for a graph.
+  for (uint64_t i = 0; i < 1000 && table_->optimizing(); i += 7) {
     Put(i, i + 3);
     Delete(i + 50);
   }
+  while (table_->optimizing()) absl::SleepFor(absl::Milliseconds(5));
   Reopen();
   EXPECT_FALSE(Reported("made anew"));
   EXPECT_GE(Graphs(), 1U);
