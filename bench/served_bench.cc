@@ -200,6 +200,10 @@ int Main(const std::string& path, const std::string& table) {
         [&](const Arguments& a) {
           return bench.Nearest(a.at(0), std::stod(a.at(1)), NumberAt(a, 2), NumberAt(a, 3));
         }},
+       {"stream",
+        [&](const Arguments& a) {
+          return bench.Stream(a.at(0), std::stod(a.at(1)), NumberAt(a, 2));
+        }},
        {"first", [&](const Arguments& a) { return bench.First(a.at(0)); }},
        {"live", [&](const Arguments& a) {
           return bench.Live(a.at(0), std::stod(a.at(1)), std::stod(a.at(2)), NumberAt(a, 3));
