@@ -192,9 +192,9 @@ class Comparison:
             self.results["memory"] = self.memory(names, data)
         self.save(*(wanted & {"exact", "memory"}))
 
-    def growth(self, sizes):
-        """How ours and hnswlib grow over (rows, dimensions)."""
-        steps = []
+    def measure_growth(self, section, sizes):
+        """How ours and hnswlib grow over (rows, dimensions); saved step by step."""
+        steps = self.results[section] = []
         for rows, dimensions in sizes:
             data, _ = self.data_set(rows, dimensions)
             with self.engines(data, (self.options.growth_m,)) as engines:
@@ -206,17 +206,15 @@ class Comparison:
                 data.unlink()
             steps.append({"rows": rows, "dimensions": dimensions, "build": built, "graph": swept, "asked": asked,
                           "exact": exact})
-        return steps
+            self.save(section)
 
     def measure_rows(self):
         sizes = (5_000, 20_000, 40_000) if self.options.quick else (10_000, 100_000, 0, 1_000_000)
-        self.results["rows"] = self.growth([(rows, 0) for rows in sizes])
-        self.save("rows")
+        self.measure_growth("rows", [(rows, 0) for rows in sizes])
 
     def measure_dimensions(self):
         rows = self.options.dimension_rows or (20_000 if self.options.quick else 100_000)
-        self.results["dimensions"] = self.growth([(rows, dimensions) for dimensions in (0, 384, 768)])
-        self.save("dimensions")
+        self.measure_growth("dimensions", [(rows, dimensions) for dimensions in (0, 384, 768)])
 
     def measure_served(self):
         rows = [self.options.rows]

@@ -1,6 +1,6 @@
 """The page of tables that compare.py makes of its figures."""
 
-GOALS = ("Ratios of one run on one machine; `-` is what this run didn't measure. By processor time: of what the "
+GOALS = ("Ratios on one machine, both sides of each measured in turn; `-` is what this run didn't measure. By processor time: of what the "
          "searching thread itself took, which is nearer the truth where other work ran on the machine.")
 
 
