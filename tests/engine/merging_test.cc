@@ -217,8 +217,8 @@ TEST_F(MergingTest, WritesGoOnWhileSegmentsMerge) {
 TEST_F(MergingTest, WhatIsWrittenDuringTheFirstMergeIsTakenInAtTheStart) {
   Put(0, 2000);
   ASSERT_THAT(table_->Optimize(), IsOk());
-  // Less than half of the rows: where most of a segment is dead, its rest may be merged into one too
-  // small for a graph.
+  // Less than half of the rows: where most of a segment is dead, its rest may be merged into one
+  // too small for a graph.
   for (uint64_t i = 0; i < 1000 && table_->optimizing(); i += 7) {
     Put(i, i + 3);
     Delete(i + 50);
