@@ -22,8 +22,7 @@ constexpr size_t kCloseSlow = 16'384;
 constexpr double kSlowRowsPerSecond = 10'000;
 constexpr absl::Duration kSlowAfter = absl::Seconds(2);   // of writing
 constexpr absl::Duration kRetryAfter = absl::Minutes(1);  // a merge that failed
-constexpr uint64_t kBulkRows = 100'000;
-constexpr uint64_t kReportedRows = 16'384;  // of merges that people are told of
+constexpr uint64_t kReportedRows = 16'384;                // of merges that people are told of
 
 }  // namespace
 
@@ -129,10 +128,6 @@ bool Table::MergeSegments(const std::atomic<bool>& stop) {
     parts_.events.Report(EventSink::Level::kError,
                          absl::StrCat(Label(), ": merging segments: ", status.ToString()));
     return false;
-  }
-  if (installed && merge->plan.live_rows >= kBulkRows) {
-    // What a bulk load left in the store's memory needn't stay there.
-    IgnoreStatus(parts_.store.Flush(), "it is written out later");
   }
   if (installed && merge->plan.live_rows >= kReportedRows) {
     parts_.events.Report(
