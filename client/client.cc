@@ -1,5 +1,6 @@
 #include "client/client.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -24,6 +25,22 @@ absl::Status CheckAddress(const std::string& server) {
       fmt::format("bad server address {} (expected HOST:PORT)", Quoted(server)));
 }
 
+// Whether the server answered: one that refuses, or can't be found, is tried again until
+// `connect_timeout`; one that has accepted but is busy is waited for up to `timeout`.
+bool WaitForServer(grpc::Channel& channel, const ClientOptions& options) {
+  const absl::Time start = absl::Now();
+  const absl::Time refused_until = start + options.connect_timeout;
+  const absl::Time slow_until = std::max(refused_until, start + options.timeout);
+  grpc_connectivity_state state = channel.GetState(true);
+  while (state != GRPC_CHANNEL_READY) {
+    const absl::Time until = state == GRPC_CHANNEL_TRANSIENT_FAILURE ? refused_until : slow_until;
+    if (!channel.WaitForStateChange(state, absl::ToChronoTime(until))) return false;
+    state = channel.GetState(true);
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && absl::Now() >= refused_until) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -41,8 +58,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& opt
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   const std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
-  const auto deadline = absl::ToChronoTime(absl::Now() + options.connect_timeout);
-  if (!channel->WaitForConnected(deadline)) {
+  if (!WaitForServer(*channel, options)) {
     return absl::UnavailableError(
         fmt::format("no server answers at {} (is vectable-server running? --server or "
                     "VECTABLE_SERVER names another address)",

@@ -23,6 +23,8 @@ namespace vectable {
 struct ClientOptions {
   std::string server = "127.0.0.1:50051";      // HOST:PORT
   absl::Duration timeout = absl::Seconds(30);  // of one rpc
+  // How long a server that refuses connections is tried again; one that is slow to answer is
+  // waited for up to `timeout`.
   absl::Duration connect_timeout = absl::Seconds(1);
 };
 
@@ -42,7 +44,7 @@ struct ClientOptions {
 // which can't be sent). Thread-safe.
 class Client {
  public:
-  // Waits up to the connect timeout for the server. UNAVAILABLE: none answers there;
+  // Waits for the server as the options say. UNAVAILABLE: none answers there;
   // INVALID_ARGUMENT: the address isn't HOST:PORT.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options);
   ~Client();

@@ -37,6 +37,11 @@ if(NOT VECTABLE_CORE_ONLY)
   find_package(FastFloat CONFIG REQUIRED)
   # ZLIB::ZLIB
   find_package(ZLIB REQUIRED)
+  # jemalloc::jemalloc; the package has no CMake config. It must stay linked though no symbol of it is named.
+  find_library(VECTABLE_JEMALLOC jemalloc REQUIRED)
+  mark_as_advanced(VECTABLE_JEMALLOC)
+  add_library(jemalloc::jemalloc INTERFACE IMPORTED)
+  target_link_libraries(jemalloc::jemalloc INTERFACE -Wl,--push-state,--no-as-needed ${VECTABLE_JEMALLOC} -Wl,--pop-state)
 endif()
 
 if(VECTABLE_TESTS)

@@ -20,7 +20,7 @@ packages=(
   g++ cmake ninja-build ccache pkg-config python3
   protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc-dev libgrpc++-dev libabsl-dev
   librocksdb-dev libgflags-dev libsnappy-dev liblz4-dev libzstd-dev libbz2-dev zlib1g-dev
-  libfaiss-dev libopenblas-dev libhwy-dev libxxhash-dev
+  libfaiss-dev libopenblas-dev libhwy-dev libxxhash-dev libjemalloc-dev
   libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libfast-float-dev
   libgtest-dev libgmock-dev
 )

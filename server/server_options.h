@@ -22,7 +22,7 @@ struct ServerOptions {
   size_t queue = 1'024;
   uint64_t queue_mb = 1'024;  // MiB, as all "mb" here
   uint64_t block_cache_mb = 256;
-  uint64_t memtable_mb = 256;
+  uint64_t memtable_mb = 32;
   uint64_t max_wal_mb = 256;
   Limits limits;
   spdlog::level::level_enum log_level = spdlog::level::info;

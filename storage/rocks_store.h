@@ -20,10 +20,10 @@ struct RocksStoreOptions {
   std::string directory;  // made when absent
   bool sync = true;       // sync the write-ahead log before a write returns
   size_t block_cache_bytes = size_t{256} << 20;
-  size_t memtable_bytes = size_t{256} << 20;  // of all families together
-  size_t max_wal_bytes = size_t{256} << 20;   // replayed at most after a crash
-  EventSink* events = nullptr;                // must outlive the store; may be null
-  rocksdb::Env* env = nullptr;                // for tests that inject faults; null: the real one
+  size_t memtable_bytes = size_t{32} << 20;  // of all families together
+  size_t max_wal_bytes = size_t{256} << 20;  // replayed at most after a crash
+  EventSink* events = nullptr;               // must outlive the store; may be null
+  rocksdb::Env* env = nullptr;               // for tests that inject faults; null: the real one
 };
 
 // The version of the on-disk format that this code writes and the newest it reads.

@@ -148,7 +148,8 @@ void AddRowCommands(CLI::App& app, CliContext& context) {
     context.command = [&context, get_keys] { return Get(context, *get_keys); };
   });
 
-  CLI::App* remove = app.add_subcommand("delete", "Delete rows by word or row id");
+  CLI::App* remove = app.add_subcommand(
+      "delete", "Delete rows by word or row id; one that isn't there is a warning");
   const auto delete_keys = AddKeys(*remove);
   remove->callback([&context, delete_keys] {
     RequireKeys(*delete_keys);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -81,7 +82,10 @@ std::string ShortText(v1::ShortReason reason, uint64_t k) {
     case v1::SHORT_REASON_TABLE_SMALLER:
       return fmt::format("fewer than {}: the table has no more rows\n", k);
     case v1::SHORT_REASON_FILTERED:
-      return fmt::format("fewer than {}: the other rows are excluded\n", k);
+      return fmt::format(
+          "fewer than {}: the other rows can't be hits (the query's own word, --exclude, "
+          "--first-n)\n",
+          k);
     case v1::SHORT_REASON_MIN_SCORE:
       return fmt::format("fewer than {}: the other rows score less than --min-score\n", k);
     default:
@@ -170,6 +174,10 @@ void CheckArguments(NearestArguments& arguments, bool vector_given) {
     throw CLI::ValidationError("--recall",
                                fmt::format("{} isn't over 0 and up to 1", *arguments.recall));
   }
+  if (arguments.min_score && !std::isfinite(*arguments.min_score)) {
+    throw CLI::ValidationError("--min-score",
+                               fmt::format("{} isn't a finite number", *arguments.min_score));
+  }
   const bool keys = !arguments.words.empty() || !arguments.row_ids.empty();
   if (keys && vector_given) {
     throw CLI::ValidationError("nearest", "give either words (or --id) or --vector, not both");
@@ -177,8 +185,9 @@ void CheckArguments(NearestArguments& arguments, bool vector_given) {
   if (!keys && !vector_given) {
     throw CLI::ValidationError("nearest", "give a word, --id or --vector to look near");
   }
-  if (arguments.k && *arguments.k > UINT32_MAX) {
-    throw CLI::ValidationError("-k", fmt::format("{} is too large", *arguments.k));
+  if (arguments.k && (*arguments.k == 0 || *arguments.k > UINT32_MAX)) {
+    throw CLI::ValidationError(
+        "-k", fmt::format("{} is too {}", *arguments.k, *arguments.k == 0 ? "small" : "large"));
   }
   if (vector_given) {
     const std::vector<std::string> texts = SplitAtCommas(arguments.vector_text);

@@ -68,6 +68,8 @@ TEST_F(CliTest, UsageErrorsAreCode2AndSayHow) {
       {"nearest", "t", "--id", "0", "--vector", "1,2"},
       {"nearest", "t", "--vector", "1,,2"},
       {"nearest", "t", "w", "-k", "4294967297"},
+      {"nearest", "t", "w", "-k", "0"},
+      {"nearest", "t", "w", "--min-score", "nan"},
       {"similarity", "t", "a"},
       {"bench"},
       {"bench", "t", "--recall", "0"},

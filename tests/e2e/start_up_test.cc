@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <rocksdb/db.h>
 
+#include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "absl/time/clock.h"
 #include "storage/key_format.h"
@@ -95,6 +97,27 @@ TEST(StartUpTest, AClientWithNoServer) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr("no server answers at " + address));
+}
+
+TEST(StartUpTest, AClientWaitsForABusyServer) {
+  ServerProcess server;
+  server.process().Signal(SIGSTOP);
+  std::thread later([&] {
+    absl::SleepFor(absl::Milliseconds(1500));  // more than a refused connection is tried again
+    server.process().Signal(SIGCONT);
+  });
+  const Outcome outcome = server.Run({"table", "list"});
+  later.join();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST(StartUpTest, AClientWaitsNoLongerThanItsTimeout) {
+  ServerProcess server;
+  server.process().Signal(SIGSTOP);
+  const Outcome outcome = server.Run({"--timeout", "1.5", "table", "list"});
+  server.process().Signal(SIGCONT);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no server answers at " + server.address()));
 }
 
 }  // namespace
