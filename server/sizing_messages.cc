@@ -1,9 +1,8 @@
 #include "server/sizing_messages.h"
 
-#include <malloc.h>
-
 #include "common/precision.h"
 #include "common/status_util.h"
+#include "server/allocator.h"
 #include "server/enums.h"
 #include "sizing/footprint.h"
 
@@ -62,7 +61,7 @@ void FillDatabase(const StoreUsage& usage, v1::MeasuredBytes& measured) {
   memory.set_memtables(usage.memtables);
   memory.set_block_cache(usage.block_cache);
   memory.set_table_readers_estimate(usage.table_readers);
-  memory.set_allocator_free_estimate(mallinfo2().fordblks);
+  memory.set_allocator_free_estimate(AllocatorFreeBytes());
 }
 
 }  // namespace
