@@ -179,13 +179,11 @@ class Comparison:
             need_graphs = build or {"graph", "memory"} & wanted
             built = self.build(engines if need_graphs else {"ours": engines["ours"]}, (1, 2) if build else (2,),
                                self.options.build_repeats if build else 1)
-            if build:
-                self.results["build"] = built
-                self.save("build")
+            self.results["build"] = built
             if "graph" in wanted:
                 self.results["graph"] = self.sweep(engines, self.options.repeats)
                 self.results["asked"] = self.asked(engines["ours"], RECALLS, (1, BATCH))
-                self.save("graph", "asked")
+            self.save("build", *({"graph", "asked"} if "graph" in wanted else ()))
             if "exact" in wanted:
                 with self.program("faiss_bench", data) as faiss:
                     self.results["exact"] = self.exact(engines["ours"], faiss)

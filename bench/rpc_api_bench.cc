@@ -108,7 +108,8 @@ class UnaryCallService final
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* reply) override {
     return StartUnary<v1::NearestRequest, v1::NearestResponse>(
-        calls_, {context, request, reply}, [](const CallState&, const auto&, auto& response) {
+        calls_, rpcs::kNearest, {context, request, reply},
+        [](const CallState&, const auto&, auto& response) {
           FillAnswer(response);
           return absl::OkStatus();
         });
@@ -131,7 +132,9 @@ int Serve(const std::string& way, std::chrono::microseconds busy) {
   ParkedCalls parked(1);
   const Limits limits;
   CallsUnderWay under_way;
-  const CallEnvironment calls{pool, parked, under_way, limits};
+  const AccessTokens open_to_all;
+  CallReporter reporter;
+  const CallEnvironment calls{pool, parked, under_way, limits, open_to_all, reporter};
   SyncService sync;
   InlineService inline_service(busy);
   PoolService pool_service(pool);

@@ -1,28 +1,39 @@
 #include "client/client.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "client/client_impl.h"
+#include "client/connection.h"
 #include "client/request_parts.h"
-#include "common/limits.h"
 #include "common/names.h"
 
 namespace vectable {
 namespace {
 
-absl::Status CheckAddress(const std::string& server) {
-  if (server.starts_with("unix:")) return absl::OkStatus();
-  const size_t colon = server.rfind(':');
-  unsigned port = 0;
-  if (colon != std::string::npos && colon > 0) {
-    const char* end = server.data() + server.size();
-    const auto [stop, error] = std::from_chars(server.data() + colon + 1, end, port);
-    if (error == std::errc() && stop == end && port >= 1 && port <= 65535) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("bad server address {} (expected HOST:PORT)", Quoted(server)));
+// Why a channel doesn't connect, in gRPC's words.
+absl::Status WhyNot(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& options) {
+  v1::AdminService::Stub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + options.connect_timeout));
+  v1::GetServerInfoResponse reply;
+  return FromGrpcStatus(stub.GetServerInfo(&context, v1::GetServerInfoRequest(), &reply));
+}
+
+absl::Status CannotConnect(const ClientOptions& options, const absl::Status& why) {
+  // A server that speaks the other way leaves just this in gRPC's words.
+  const bool reached = !absl::StrContains(why.message(), "refused") &&
+                       !absl::StrContains(why.message(), "resolution");
+  return absl::UnavailableError(fmt::format(
+      "no server answers at {} (is vectable-server running? --server or VECTABLE_SERVER names "
+      "another address){}{}",
+      options.server,
+      !reached ? ""
+      : options.tls.enabled
+          ? "; does it use TLS, with a certificate that --tls-ca signed for this name?"
+          : "; does it use TLS (--tls, --tls-ca)?",
+      reached && options.tls.enabled ? fmt::format(" {}", std::string(why.message())) : ""));
 }
 
 // Whether the server answered: one that refuses, or can't be found, is tried again until
@@ -49,20 +60,12 @@ Client::~Client() = default;
 const ClientOptions& Client::options() const { return impl_->options; }
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options) {
-  VT_RETURN_IF_ERROR(CheckAddress(options.server));
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // no back-off left by an earlier try
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  const std::shared_ptr<grpc::Channel> channel =
-      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+  VT_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, MakeChannel(options));
   if (!WaitForServer(*channel, options)) {
-    return absl::UnavailableError(
-        fmt::format("no server answers at {} (is vectable-server running? --server or "
-                    "VECTABLE_SERVER names another address)",
-                    options.server));
+    const absl::Status why = WhyNot(channel, options);
+    if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) {
+      return CannotConnect(options, why);
+    }
   }
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(options, channel)));
 }

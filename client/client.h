@@ -19,13 +19,26 @@
 
 namespace vectable {
 
-// Where the server is and how long to wait for it.
+// Encryption of a connection; files in PEM form.
+struct ClientTls {
+  bool enabled = false;
+  std::string ca_file;      // whose signature a server's certificate needs; empty: the system's
+  std::string server_name;  // that the certificate is for; empty: the host of the address
+  // Shown to a server that asks for a certificate; both or none.
+  std::string certificate_file;
+  std::string key_file;
+};
+
+// Where the server is, how to reach it and how long to wait for it.
 struct ClientOptions {
   std::string server = "127.0.0.1:50051";      // HOST:PORT
   absl::Duration timeout = absl::Seconds(30);  // of one rpc
   // How long a server that refuses connections is tried again; one that is slow to answer is
   // waited for up to `timeout`.
   absl::Duration connect_timeout = absl::Seconds(1);
+  ClientTls tls = {};
+  std::string token = {};  // shown with each call; empty: none
+  bool insecure = false;   // the token may be sent in plain text beyond this machine
 };
 
 // A connection to a Vectable server.
@@ -44,8 +57,9 @@ struct ClientOptions {
 // which can't be sent). Thread-safe.
 class Client {
  public:
-  // Waits for the server as the options say. UNAVAILABLE: none answers there;
-  // INVALID_ARGUMENT: the address isn't HOST:PORT.
+  // Waits for the server as the options say. UNAVAILABLE: none answers there, or not in the
+  // way of the options; INVALID_ARGUMENT: the address isn't HOST:PORT, a TLS file can't be used, or
+  // the token would be sent in plain text. Each call may give UNAUTHENTICATED or PERMISSION_DENIED.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options);
   ~Client();
   Client(const Client&) = delete;

@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "client/client.h"
+#include "client/connection.h"
 #include "client/grpc_status.h"
 #include "common/status_util.h"
 #include "vectable/v1/admin.grpc.pb.h"
@@ -46,6 +47,7 @@ struct Client::Impl {
                                                           Reply*),
                              const Request& request) {
     grpc::ClientContext context;
+    ShowToken(options, context);
     if (options.timeout != absl::InfiniteDuration()) {
       context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
     }

@@ -53,7 +53,7 @@ absl::StatusOr<v1::UpsertResponse> Client::Upsert(const v1::UpsertRequest& reque
 
 absl::StatusOr<std::unique_ptr<RowUploader>> Client::Upload(const UploadOptions& options) {
   VT_RETURN_IF_ERROR(CheckText("table name", options.table));
-  auto stream = std::make_unique<RowUploader::Stream>(impl_->rows, options);
+  auto stream = std::make_unique<RowUploader::Stream>(impl_->rows, impl_->options, options);
   return std::unique_ptr<RowUploader>(new RowUploader(options, std::move(stream)));
 }
 
@@ -117,6 +117,7 @@ absl::Status Client::Scan(const v1::ScanRequest& request,
   VT_RETURN_IF_ERROR(CheckText("table name", request.table()));
   VT_RETURN_IF_ERROR(CheckText("prefix", request.word_prefix()));
   grpc::ClientContext context;
+  ShowToken(impl_->options, context);
   StallGuard guard(impl_->options.timeout, [&context] { context.TryCancel(); });
   guard.Arm();
   const auto call = impl_->rows.Scan(&context, request);

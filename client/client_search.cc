@@ -110,6 +110,7 @@ absl::Status Client::NearestStream(
     const std::function<bool(v1::NearestRequest&)>& next,
     const std::function<absl::Status(const v1::NearestStreamResponse&)>& on_answer) {
   grpc::ClientContext context;
+  ShowToken(impl_->options, context);
   StallGuard guard(impl_->options.timeout, [&context] { context.TryCancel(); });
   OwedAnswers owed(guard);
   const auto call = impl_->search.NearestStream(&context);

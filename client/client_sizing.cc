@@ -20,6 +20,7 @@ absl::StatusOr<v1::PrecisionCosts> Client::MeasurePrecisions(
     const std::function<absl::Status(uint64_t done, uint64_t steps)>& on_progress) {
   VT_RETURN_IF_ERROR(CheckText("table name", request.table()));
   grpc::ClientContext context;
+  ShowToken(impl_->options, context);
   StallGuard guard(impl_->options.timeout, [&context] { context.TryCancel(); });
   guard.Arm();
   const auto call = impl_->sizing.MeasurePrecisions(&context, request);

@@ -5,18 +5,26 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "client/connection.h"
 #include "client/grpc_status.h"
 #include "common/status_util.h"
 
 namespace vectable {
 
-RowUploader::Stream::Stream(v1::RowService::Stub& stub, const UploadOptions& options)
+RowUploader::Stream::Stream(v1::RowService::Stub& stub, const ClientOptions& client,
+                            const UploadOptions& options)
     : max_in_flight_(options.max_in_flight),
       max_rejections_kept_(options.max_rejections_kept),
       stall_timeout_(options.stall_timeout),
-      call_(stub.UpsertStream(&context_)),
+      call_(Begin(stub, client)),
       guard_(options.stall_timeout, [this] { context_.TryCancel(); }),
       reader_([this] { ReadAcknowledgements(); }) {}
+
+std::unique_ptr<RowUploader::Stream::Call> RowUploader::Stream::Begin(v1::RowService::Stub& stub,
+                                                                      const ClientOptions& client) {
+  ShowToken(client, context_);
+  return stub.UpsertStream(&context_);
+}
 
 RowUploader::Stream::~Stream() {
   if (closed_) return;

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "client/client.h"
 #include "client/row_uploader.h"
 #include "client/stall_guard.h"
 #include "vectable/v1/row.grpc.pb.h"
@@ -26,7 +27,7 @@ struct UploadedBatch {
 // acknowledgements.
 class RowUploader::Stream {
  public:
-  Stream(v1::RowService::Stub& stub, const UploadOptions& options);
+  Stream(v1::RowService::Stub& stub, const ClientOptions& client, const UploadOptions& options);
   // Cancels the call if it is still open.
   ~Stream();
 
@@ -38,6 +39,9 @@ class RowUploader::Stream {
   UploadCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  using Call = grpc::ClientReaderWriter<v1::UpsertStreamRequest, v1::UpsertStreamResponse>;
+
+  std::unique_ptr<Call> Begin(v1::RowService::Stub& stub, const ClientOptions& client);
   void ReadAcknowledgements() ABSL_LOCKS_EXCLUDED(mutex_);
   void Acknowledge(const v1::UpsertStreamResponse& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Describe(absl::Status status) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -49,8 +53,7 @@ class RowUploader::Stream {
   const size_t max_rejections_kept_;
   const absl::Duration stall_timeout_;
   grpc::ClientContext context_;
-  const std::unique_ptr<grpc::ClientReaderWriter<v1::UpsertStreamRequest, v1::UpsertStreamResponse>>
-      call_;
+  const std::unique_ptr<Call> call_;
   StallGuard guard_;
 
   mutable absl::Mutex mutex_;

@@ -27,16 +27,30 @@ if(NOT VECTABLE_CORE_ONLY)
   find_package(Protobuf MODULE REQUIRED)
   # gRPC::grpc++, gRPC::grpc++_reflection, gRPC::grpc_cpp_plugin
   find_package(gRPC CONFIG REQUIRED)
+  # OpenSSL::Crypto; gRPC's own dependency
+  find_package(OpenSSL REQUIRED)
   # fmt::fmt
   find_package(fmt CONFIG REQUIRED)
   # spdlog::spdlog
   find_package(spdlog CONFIG REQUIRED)
+  # prometheus-cpp::core
+  find_package(prometheus-cpp CONFIG REQUIRED)
+  # httplib::httplib; the package has no CMake config.
+  find_library(VECTABLE_HTTPLIB cpp-httplib REQUIRED)
+  mark_as_advanced(VECTABLE_HTTPLIB)
+  add_library(httplib::httplib INTERFACE IMPORTED)
+  target_link_libraries(httplib::httplib INTERFACE ${VECTABLE_HTTPLIB})
   # CLI11::CLI11
   find_package(CLI11 CONFIG REQUIRED)
   # FastFloat::fast_float
   find_package(FastFloat CONFIG REQUIRED)
   # ZLIB::ZLIB
   find_package(ZLIB REQUIRED)
+  # systemd::systemd; the package has no CMake config.
+  find_library(VECTABLE_SYSTEMD systemd REQUIRED)
+  mark_as_advanced(VECTABLE_SYSTEMD)
+  add_library(systemd::systemd INTERFACE IMPORTED)
+  target_link_libraries(systemd::systemd INTERFACE ${VECTABLE_SYSTEMD})
   # jemalloc::jemalloc; the package has no CMake config. It must stay linked though no symbol of it is named.
   find_library(VECTABLE_JEMALLOC jemalloc REQUIRED)
   mark_as_advanced(VECTABLE_JEMALLOC)

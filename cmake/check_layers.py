@@ -25,6 +25,8 @@ LIBRARIES = {
     "spdlog": ("spdlog/",),
     "cli11": ("CLI/",),
     "prometheus": ("prometheus/",),
+    "httplib": ("httplib.h",),
+    "openssl": ("openssl/",),
     "systemd": ("systemd/",),
     "fast_float": ("fast_float/",),
     "zlib": ("zlib.h",),
@@ -77,7 +79,10 @@ TABLE = {
     "engine": Folder(("storage", "index", "sizing", "common"), all_files("absl")),
     "server": Folder(
         ("engine", "sizing", "proto", "common"),
-        all_files("absl", "grpc", "protobuf", "spdlog", "fmt", "cli11", "json", "prometheus", "systemd"),
+        all_files(
+            *("absl", "grpc", "protobuf", "spdlog", "fmt", "cli11", "json"),
+            *("prometheus", "httplib", "openssl", "systemd"),
+        ),
         {"main.cc": ("storage", "index")},
     ),
     "client": Folder(

@@ -138,6 +138,16 @@ std::vector<TableDescription> Database::ListTables() const {
   return descriptions;
 }
 
+absl::StatusOr<DatabaseReport> Database::Report() const {
+  DatabaseReport report;
+  VT_ASSIGN_OR_RETURN(report.store, parts_.store->Usage());
+  for (const std::shared_ptr<Table>& table : Tables()) {
+    std::optional<TableState> state = table->State(report.store);
+    if (state) report.tables.push_back(*std::move(state));
+  }
+  return report;
+}
+
 absl::StatusOr<Database::RenameOutcome> Database::RenameTable(std::string_view name,
                                                               std::string_view new_name,
                                                               bool replace) {

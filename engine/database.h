@@ -67,6 +67,9 @@ class Database {
   // All tables, by name.
   std::vector<TableDescription> ListTables() const;
 
+  // Measures what all tables take. Errors are the store's.
+  absl::StatusOr<DatabaseReport> Report() const;
+
   // Renames; with `replace` drops a table that has the new name in the same step. NOT_FOUND,
   // INVALID_ARGUMENT, ALREADY_EXISTS.
   absl::StatusOr<RenameOutcome> RenameTable(std::string_view name, std::string_view new_name,

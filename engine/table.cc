@@ -131,14 +131,20 @@ TableDescription Table::Describe() const {
 absl::StatusOr<TableReport> Table::Report() const {
   absl::StatusOr<StoreUsage> usage = parts_.store.Usage();
   if (!usage.ok()) return Annotate(usage.status(), Label());
-  const auto files = usage->tables.find(table_id_);
-  if (files == usage->tables.end()) {
-    return absl::NotFoundError(absl::StrCat(Label(), " was dropped"));
-  }
-  TableReport report{Describe(), files->second, std::nullopt, *std::move(usage)};
+  std::optional<TableState> state = State(*usage);
+  if (!state) return absl::NotFoundError(absl::StrCat(Label(), " was dropped"));
+  return TableReport{*std::move(state), *std::move(usage)};
+}
+
+std::optional<TableState> Table::State(const StoreUsage& store) const {
+  const auto files = store.tables.find(table_id_);
+  if (files == store.tables.end()) return std::nullopt;
+  TableState state{Describe(), files->second, std::nullopt, {}};
   const std::shared_ptr<const IndexSnapshot> snapshot = index_.snapshot();
-  if (snapshot != nullptr) report.index = snapshot->Memory();
-  return report;
+  if (snapshot == nullptr) return state;
+  state.index = snapshot->Memory();
+  state.segments = snapshot->Segments();
+  return state;
 }
 
 absl::StatusOr<UpsertOutcome> Table::Upsert(std::span<const RowInput> rows, UpsertMode mode) {

@@ -80,6 +80,10 @@ class Table : public std::enable_shared_from_this<Table> {
   // Measures what the table takes. NOT_FOUND when it was dropped.
   absl::StatusOr<TableReport> Report() const;
 
+  // The table's part of that, where the store's usage is known; nothing when it was dropped by
+  // then.
+  std::optional<TableState> State(const StoreUsage& store) const;
+
   // Whether a search would be answered at once.
   bool searchable() const { return index_.snapshot() != nullptr; }
   // Whether the search takes well under a millisecond, by an estimate that costs next to nothing:

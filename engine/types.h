@@ -44,12 +44,24 @@ struct TableDescription {
   bool optimizing = false;        // segments of the index are being merged on request
 };
 
-// What a table weighs in truth: on disk and in memory.
-struct TableReport {
+// What a table weighs in truth, on disk and in memory, and what its index is made of.
+struct TableState {
   TableDescription table;
   TableUsage files;
-  std::optional<IndexMemory> index;  // nothing while the index is loaded
-  StoreUsage store;                  // of all tables together, and of what belongs to none
+  std::optional<IndexMemory> index;          // nothing while the index is loaded
+  std::vector<SegmentDescription> segments;  // none while the index is loaded
+};
+
+// A table beside all of them.
+struct TableReport {
+  TableState state;
+  StoreUsage store;  // of all tables together, and of what belongs to none
+};
+
+// All of a database, as of about one moment.
+struct DatabaseReport {
+  StoreUsage store;
+  std::vector<TableState> tables;  // by name
 };
 
 // One row to write. The caller keeps the memory until the call returns.

@@ -1,6 +1,7 @@
 #include "index/faiss_backend.h"
 
 #include <dlfcn.h>
+#include <faiss/Index.h>
 #include <faiss/impl/IDSelector.h>
 #include <faiss/utils/distances.h>
 #include <omp.h>
@@ -68,6 +69,10 @@ class FaissBackend final : public BatchBackend {
 std::unique_ptr<BatchBackend> MakeFaissBackend() {
   UseOneBlasThread();
   return std::make_unique<FaissBackend>();
+}
+
+std::string FaissVersion() {
+  return absl::StrCat(FAISS_VERSION_MAJOR, ".", FAISS_VERSION_MINOR, ".", FAISS_VERSION_PATCH);
 }
 
 }  // namespace vectable

@@ -18,10 +18,10 @@ die() {
 
 packages=(
   g++ cmake ninja-build ccache pkg-config python3
-  protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc-dev libgrpc++-dev libabsl-dev
+  protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc-dev libgrpc++-dev libssl-dev libabsl-dev
   librocksdb-dev libgflags-dev libsnappy-dev liblz4-dev libzstd-dev libbz2-dev zlib1g-dev
-  libfaiss-dev libopenblas-dev libhwy-dev libxxhash-dev libjemalloc-dev
-  libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libfast-float-dev
+  libfaiss-dev libopenblas-dev libhwy-dev libxxhash-dev libjemalloc-dev libsystemd-dev
+  prometheus-cpp-dev libcpp-httplib-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libfast-float-dev
   libgtest-dev libgmock-dev
 )
 test_packages=(clang libclang-rt-14-dev libomp-dev clang-format clang-tidy)

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "google/protobuf/stubs/common.h"
+#include "grpcpp/grpcpp.h"
 #include "server/limit_names.h"
 
 namespace vectable {
@@ -17,7 +19,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetServerInfo(grpc::CallbackServerCo
                                                           const grpc::ByteBuffer* request,
                                                           grpc::ByteBuffer* reply) {
   return StartUnary<v1::GetServerInfoRequest, v1::GetServerInfoResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kGetServerInfo, {context, request, reply},
       [this](const CallState&, const auto&, auto& answer) -> absl::Status {
         Describe(answer);
         return absl::OkStatus();
@@ -37,6 +39,15 @@ void AdminServiceImpl::Describe(v1::GetServerInfoResponse& info) const {
   info.set_sync(identity_.sync);
   info.set_storage_format(identity_.storage_format);
   info.set_device(std::string(database_.device()));
+  info.set_kernel_target(identity_.kernel_target);
+  const auto add = [&info](const std::string& name, const std::string& version) {
+    v1::LibraryVersion* library = info.add_libraries();
+    library->set_name(name);
+    library->set_version(version);
+  };
+  for (const auto& [name, version] : identity_.libraries) add(name, version);
+  add("gRPC", grpc::Version());
+  add("Protocol Buffers", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION));
 }
 
 }  // namespace vectable

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/database.h"
 #include "grpcpp/server_context.h"
@@ -16,8 +18,11 @@ namespace vectable {
 // What the server tells about itself and can't find out from its database.
 struct ServerIdentity {
   std::string version;
-  bool sync = true;             // an acknowledged write is on disk
-  uint32_t storage_format = 0;  // version of the on-disk format
+  bool sync = true;                // an acknowledged write is on disk
+  uint32_t storage_format = 0;     // version of the on-disk format
+  std::string kernel_target = {};  // the instructions that scores are computed with
+  // Name and version of those that the server itself doesn't see.
+  std::vector<std::pair<std::string, std::string>> libraries = {};
 };
 
 // Administration, as admin.proto describes it. Thread-safe; database and environment outlive it.

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/loopback.h"
 #include "common/names.h"
 
 namespace vectable {
@@ -77,10 +78,7 @@ std::string ToString(const ListenAddress& address) {
   return absl::StrCat(brackets ? "[" : "", address.host, brackets ? "]:" : ":", address.port);
 }
 
-bool IsLoopback(const ListenAddress& address) {
-  return address.host == "localhost" || address.host == "::1" ||
-         absl::StartsWith(address.host, "127.");
-}
+bool IsLoopback(const ListenAddress& address) { return IsLoopbackHost(address.host); }
 
 absl::Status CheckCanListen(const ListenAddress& address) {
   addrinfo hints{};

@@ -5,10 +5,13 @@
 
 #include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
+#include "spdlog/sinks/basic_file_sink.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 
 namespace vectable {
 namespace {
+
+constexpr const char* kPattern = "%Y-%m-%dT%H:%M:%S.%e%z %^%L%$ %v";
 
 // The libraries take plain functions, so what they log to is global.
 std::shared_ptr<spdlog::logger>& LibraryLogger() {
@@ -31,10 +34,22 @@ void LogProtobufMessage(google::protobuf::LogLevel, const char*, int, const std:
 std::shared_ptr<spdlog::logger> MakeStderrLogger(spdlog::level::level_enum level) {
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   auto logger = std::make_shared<spdlog::logger>("vectable", std::move(sink));
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%L%$ %v");
+  logger->set_pattern(kPattern);
   logger->set_level(level);
   logger->flush_on(spdlog::level::trace);
   return logger;
+}
+
+absl::StatusOr<std::shared_ptr<spdlog::logger>> MakeFileLogger(const std::string& path) {
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    auto logger = std::make_shared<spdlog::logger>("file", std::move(sink));
+    logger->set_pattern(kPattern);
+    logger->flush_on(spdlog::level::trace);
+    return logger;
+  } catch (const spdlog::spdlog_ex& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
 }
 
 void LogLibrariesTo(std::shared_ptr<spdlog::logger> logger) {

@@ -8,14 +8,22 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/status_util.h"
 #include "engine/database.h"
 #include "index/faiss_backend.h"
+#include "index/kernels/code_dots.h"
+#include "server/access_tokens.h"
+#include "server/call_reporter.h"
 #include "server/log_event_sink.h"
 #include "server/logging.h"
+#include "server/metrics_server.h"
+#include "server/process_signals.h"
 #include "server/rpc_server.h"
 #include "server/server_options.h"
-#include "server/stop_signal.h"
+#include "server/service_manager.h"
+#include "server/state_metrics.h"
 #include "server/table_health.h"
+#include "server/transport_security.h"
 #include "server/version.h"
 #include "sizing/footprint.h"
 #include "spdlog/logger.h"
@@ -56,7 +64,25 @@ absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(std::unique_ptr<Store> st
   return Database::Create(std::move(parts));
 }
 
-RpcServerOptions MakeRpcOptions(const ServerOptions& options, TableHealth& health) {
+absl::StatusOr<LineSink> MakeAuditSink(const std::string& path,
+                                       const std::shared_ptr<spdlog::logger>& log) {
+  if (path.empty()) return [log](const std::string& line) { log->info("audit: {}", line); };
+  absl::StatusOr<std::shared_ptr<spdlog::logger>> file = MakeFileLogger(path);
+  if (!file.ok()) return Annotate(file.status(), "audit log");
+  return [file = *std::move(file)](const std::string& line) { file->info("{}", line); };
+}
+
+CallReporter::Options MakeReporterOptions(const ServerOptions& options, LineSink audit,
+                                          const std::shared_ptr<spdlog::logger>& log) {
+  return {.audit = std::move(audit),
+          .slow = [log](const std::string& line) { log->warn("slow: {}", line); },
+          .slow_after = options.slow_ms == 0 ? absl::InfiniteDuration()
+                                             : absl::Milliseconds(options.slow_ms)};
+}
+
+RpcServerOptions MakeRpcOptions(const ServerOptions& options, TableHealth& health,
+                                std::shared_ptr<grpc::ServerCredentials> credentials,
+                                const AccessTokens& access, CallReporter& reporter) {
   return {.listen = options.listen,
           .workers = {.threads = options.threads,
                       .max_waiting = options.queue,
@@ -64,8 +90,13 @@ RpcServerOptions MakeRpcOptions(const ServerOptions& options, TableHealth& healt
           .max_parked = options.queue,
           .identity = {.version = Version(),
                        .sync = options.sync,
-                       .storage_format = kStorageFormatVersion},
-          .table_health = &health};
+                       .storage_format = kStorageFormatVersion,
+                       .kernel_target = KernelTarget(),
+                       .libraries = {{"RocksDB", RocksDbVersion()}, {"FAISS", FaissVersion()}}},
+          .table_health = &health,
+          .credentials = std::move(credentials),
+          .access = &access,
+          .reporter = &reporter};
 }
 
 void LogTables(const Database& database, TableHealth& health, spdlog::logger& log) {
@@ -78,12 +109,48 @@ void LogTables(const Database& database, TableHealth& health, spdlog::logger& lo
   }
 }
 
-void WarnOfOpenAddress(const ListenAddress& address, spdlog::logger& log) {
+// Says what the operator may not have meant.
+void WarnOfAccess(const ServerOptions& options, const ListenAddress& address, spdlog::logger& log) {
   if (IsLoopback(address)) return;
-  log.warn(
-      "{} may be reached from other machines, and there is no access control: who reaches it "
-      "can read and change everything",
-      ToString(address));
+  if (!options.security.enabled()) {
+    log.warn("{} can be reached from other machines, and all that is sent can be read on the way",
+             ToString(address));
+  }
+  if (options.tokens.empty() && options.security.client_ca.empty()) {
+    log.warn(
+        "{} can be reached from other machines, and whoever reaches it can read and change "
+        "everything: there are no --tokens",
+        ToString(address));
+  }
+}
+
+absl::Status LoadTokens(const ServerOptions& options, AccessTokens& access, spdlog::logger& log) {
+  if (options.tokens.empty()) return absl::OkStatus();
+  VT_RETURN_IF_ERROR(access.Load(options.tokens));
+  log.info("{} access tokens", access.size());
+  return absl::OkStatus();
+}
+
+void ReloadTokens(const ServerOptions& options, AccessTokens& access, spdlog::logger& log) {
+  if (const absl::Status status = LoadTokens(options, access, log); !status.ok()) {
+    log.error("SIGHUP: the tokens stay as they were: {}", std::string(status.message()));
+  }
+}
+
+// Null where nobody asked for metrics.
+absl::StatusOr<std::unique_ptr<MetricsServer>> StartMetrics(const ServerOptions& options,
+                                                            const Database& database,
+                                                            const RpcServer& server,
+                                                            const CallReporter& reporter,
+                                                            spdlog::logger& log) {
+  if (!options.metrics_listen) return nullptr;
+  auto state = std::make_shared<StateMetrics>(
+      database, [&server] { return server.load(); }, Version());
+  VT_ASSIGN_OR_RETURN(std::unique_ptr<MetricsServer> metrics,
+                      MetricsServer::Start(*options.metrics_listen,
+                                           {reporter.metrics().registry(), std::move(state)}));
+  log.info("metrics at http://{}/metrics", ToString(metrics->address()));
+  return metrics;
 }
 
 // The one line on stdout.
@@ -98,12 +165,22 @@ int Fail(const absl::Status& status) {
 }
 
 int Serve(const ServerOptions& options) {
-  StopSignal stop;
+  ProcessSignals signals;
   const std::shared_ptr<spdlog::logger> log = MakeStderrLogger(options.log_level);
   LogLibrariesTo(log);
   LogEventSink events(*log);
   log->info("vectable-server {}, data in {}, sync {}", Version(), options.data,
             options.sync ? "on" : "off");
+
+  const auto credentials = MakeServerCredentials(options.security);
+  if (!credentials.ok()) return Fail(credentials.status());
+  AccessTokens access;
+  if (const absl::Status status = LoadTokens(options, access, *log); !status.ok()) {
+    return Fail(status);
+  }
+  absl::StatusOr<LineSink> audit = MakeAuditSink(options.audit_log, log);
+  if (!audit.ok()) return Fail(audit.status());
+  CallReporter reporter(MakeReporterOptions(options, *std::move(audit), log));
 
   absl::StatusOr<std::unique_ptr<Store>> store = OpenStore(options, events);
   if (!store.ok()) return Fail(store.status());
@@ -115,15 +192,21 @@ int Serve(const ServerOptions& options) {
   LogTables(**database, health, *log);
 
   absl::StatusOr<std::unique_ptr<RpcServer>> server =
-      RpcServer::Start(**database, MakeRpcOptions(options, health));
+      RpcServer::Start(**database, MakeRpcOptions(options, health, *credentials, access, reporter));
   if (!server.ok()) return Fail(server.status());
-  WarnOfOpenAddress((*server)->address(), *log);
+  WarnOfAccess(options, (*server)->address(), *log);
+  absl::StatusOr<std::unique_ptr<MetricsServer>> metrics =
+      StartMetrics(options, **database, **server, reporter, *log);
+  if (!metrics.ok()) return Fail(Annotate(metrics.status(), "metrics"));
   log->info("listening on {}", ToString((*server)->address()));
   PrintAddress((*server)->address());
+  TellReady();
 
-  const char* signal = stop.Wait();
+  const char* signal = signals.WaitForStop([&] { ReloadTokens(options, access, *log); });
   log->info("{}: shutting down", signal);
+  TellStopping();
   (*server)->Shutdown(kDrainTime);
+  metrics->reset();
   server->reset();
   log->info("all calls are done; writing out what is in memory");
   database->reset();

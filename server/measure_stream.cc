@@ -18,12 +18,13 @@ MeasureStream::MeasureStream(Database& database, const CallEnvironment& calls,
                              grpc::CallbackServerContext& context, const grpc::ByteBuffer& request)
     : database_(database),
       calls_(calls),
-      ticket_(calls.under_way),
+      ticket_(calls, rpcs::kMeasurePrecisions, context),
       request_(request),
       begin_(absl::Now()),
       state_(context) {}
 
 void MeasureStream::Start() {
+  if (!ticket_.admission().ok()) return End(ticket_.admission());
   if (absl::Status status = calls_.pool.Submit([this] { Step(); }); !status.ok()) End(status);
 }
 
@@ -40,6 +41,7 @@ void MeasureStream::Step() {
   if (!status.ok()) return End(status);
   if (study_->done()) {
     study_.reset();
+    ticket_.End(absl::OkStatus());
     StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
   } else {
     StartWrite(&reply_);
@@ -75,6 +77,7 @@ absl::Status MeasureStream::Open() {
 
 void MeasureStream::End(const absl::Status& status) {
   study_.reset();
+  ticket_.End(status);
   Finish(ToGrpcStatus(status));
 }
 

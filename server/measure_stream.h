@@ -35,7 +35,7 @@ class MeasureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   Database& database_;
   const CallEnvironment& calls_;
-  const CallsUnderWay::Ticket ticket_;
+  const CallTicket ticket_;
   const grpc::ByteBuffer request_;
   const absl::Time begin_;
   CallState state_;

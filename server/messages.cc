@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/names.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "sizing/footprint.h"
 
@@ -20,6 +21,13 @@ template <class Request>
 Batch KeyBatch(const Request& request) {
   if (request.has_words()) return {static_cast<size_t>(request.words().words_size()), "words"};
   return {static_cast<size_t>(request.row_ids().row_ids_size()), "row ids"};
+}
+
+// "table 'glove', 100 rows"
+template <class Request>
+std::string BatchSubject(const Request& request) {
+  const Batch batch = BatchOf(request);
+  return absl::StrCat("table ", Quoted(request.table()), ", ", batch.count, " ", batch.noun);
 }
 
 }  // namespace
@@ -54,6 +62,38 @@ Batch BatchOf(const v1::GetRequest& request) { return KeyBatch(request); }
 Batch BatchOf(const v1::DeleteRequest& request) { return KeyBatch(request); }
 Batch BatchOf(const v1::NearestRequest& request) {
   return {static_cast<size_t>(request.queries_size()), "queries"};
+}
+
+std::string SubjectOf(const v1::CreateTableRequest& request) {
+  return absl::StrCat("table ", Quoted(request.name()), " of ", request.dimensions(),
+                      " dimensions");
+}
+
+std::string SubjectOf(const v1::RenameTableRequest& request) {
+  return absl::StrCat("table ", Quoted(request.name()), " to ", Quoted(request.new_name()),
+                      request.replace() ? ", replacing" : "");
+}
+
+std::string SubjectOf(const v1::DropTableRequest& request) {
+  return absl::StrCat("table ", Quoted(request.name()));
+}
+
+std::string SubjectOf(const v1::OptimizeTableRequest& request) {
+  return absl::StrCat("table ", Quoted(request.name()));
+}
+
+std::string SubjectOf(const v1::UpsertRequest& request) { return BatchSubject(request); }
+std::string SubjectOf(const v1::GetRequest& request) { return BatchSubject(request); }
+std::string SubjectOf(const v1::DeleteRequest& request) { return BatchSubject(request); }
+
+std::string SubjectOf(const v1::NearestRequest& request) {
+  std::string subject = absl::StrCat(BatchSubject(request), ", k ", request.k());
+  if (request.exact()) absl::StrAppend(&subject, ", exact");
+  if (request.recall() > 0) absl::StrAppend(&subject, ", recall ", request.recall());
+  if (request.has_min_score()) absl::StrAppend(&subject, ", min_score");
+  if (request.exclude_words_size() > 0) absl::StrAppend(&subject, ", excluded words");
+  if (request.first_n() > 0) absl::StrAppend(&subject, ", first_n ", request.first_n());
+  return subject;
 }
 
 absl::Status CheckRequestBytes(size_t bytes, size_t limit, Batch batch) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "vectable/v1/row.pb.h"
 #include "vectable/v1/search.pb.h"
+#include "vectable/v1/table.pb.h"
 
 namespace vectable {
 
@@ -32,6 +34,18 @@ Batch BatchOf(const v1::UpsertStreamRequest& request);
 Batch BatchOf(const v1::GetRequest& request);
 Batch BatchOf(const v1::DeleteRequest& request);
 Batch BatchOf(const v1::NearestRequest& request);
+
+// What a request is about, as in "table 'glove'", for logs: no words and no vectors. Empty for
+// those that neither change tables nor can take long.
+inline std::string SubjectOf(const google::protobuf::Message&) { return {}; }
+std::string SubjectOf(const v1::CreateTableRequest& request);
+std::string SubjectOf(const v1::RenameTableRequest& request);
+std::string SubjectOf(const v1::DropTableRequest& request);
+std::string SubjectOf(const v1::OptimizeTableRequest& request);
+std::string SubjectOf(const v1::UpsertRequest& request);
+std::string SubjectOf(const v1::GetRequest& request);
+std::string SubjectOf(const v1::DeleteRequest& request);
+std::string SubjectOf(const v1::NearestRequest& request);
 
 // RESOURCE_EXHAUSTED when a request of `bytes` bytes is over `limit`; names how much of `batch`
 // fits.

@@ -21,7 +21,7 @@ constexpr size_t kMostBytes = size_t{16} << 20;
 
 NearestStream::NearestStream(Database& database, const CallEnvironment& calls,
                              grpc::CallbackServerContext& context)
-    : PipelinedStream(calls, context,
+    : PipelinedStream(calls, rpcs::kNearestStream, context,
                       {.noun = "request",
                        .most_items = kMostSearches,
                        .most_bytes = kMostBytes,

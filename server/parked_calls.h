@@ -44,6 +44,12 @@ class ParkedCalls {
   // after Stop; then `wake` is never called.
   absl::Status Park(Call call) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // The calls that are parked now.
+  size_t count() const ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    return parked_;
+  }
+
   // Wakes every call with kStopped and takes no more. Returns when the last one is woken.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -56,7 +62,7 @@ class ParkedCalls {
 
   const size_t max_parked_;
 
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   std::vector<Call> calls_ ABSL_GUARDED_BY(mu_);
   size_t parked_ ABSL_GUARDED_BY(mu_) = 0;  // calls_, and those that the thread looks at just now
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;

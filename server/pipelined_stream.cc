@@ -8,14 +8,15 @@
 
 namespace vectable {
 
-PipelinedStream::PipelinedStream(const CallEnvironment& calls, grpc::CallbackServerContext& context,
-                                 const Options& options)
-    : calls_(calls), options_(options), ticket_(calls.under_way), state_(context) {}
+PipelinedStream::PipelinedStream(const CallEnvironment& calls, const RpcMethod& method,
+                                 grpc::CallbackServerContext& context, const Options& options)
+    : calls_(calls), options_(options), ticket_(calls, method, context), state_(context) {}
 
 void PipelinedStream::Start() {
   {
     absl::MutexLock lock(&mu_);
     ++busy_;
+    failure_ = ticket_.admission();
   }
   Advance();
 }
@@ -120,6 +121,7 @@ void PipelinedStream::Do(Step step) {
       StartWrite(&step.work.item->reply);
       break;
     case Action::kFinish:
+      ticket_.End(step.result);
       Finish(ToGrpcStatus(step.result));
       break;
   }

@@ -63,8 +63,9 @@ class PipelinedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     std::function<void()> run;
   };
 
-  PipelinedStream(const CallEnvironment& calls, grpc::CallbackServerContext& context,
-                  const Options& options);
+  // A caller who may not call `method` gets the error of the admission.
+  PipelinedStream(const CallEnvironment& calls, const RpcMethod& method,
+                  grpc::CallbackServerContext& context, const Options& options);
   ~PipelinedStream() override = default;
 
   virtual std::unique_ptr<Item> NewItem() const = 0;
@@ -102,7 +103,7 @@ class PipelinedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
 
   const CallEnvironment& calls_;
   const Options options_;
-  const CallsUnderWay::Ticket ticket_;
+  const CallTicket ticket_;
   CallState state_;
 
   grpc::ByteBuffer incoming_;  // gRPC's while a read is under way

@@ -15,7 +15,7 @@ grpc::ServerUnaryReactor* RowServiceImpl::Upsert(grpc::CallbackServerContext* co
                                                  const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* reply) {
   return StartUnary<v1::UpsertRequest, v1::UpsertResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kUpsert, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_RETURN_IF_ERROR(CheckIdsFitReply(asked.rows_size(), calls_.limits.max_reply_bytes));
         VT_ASSIGN_OR_RETURN(const UpsertMode mode, UpsertModeFromProto(asked.mode()));
@@ -38,7 +38,7 @@ grpc::ServerUnaryReactor* RowServiceImpl::Get(grpc::CallbackServerContext* conte
                                               const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* reply) {
   return StartUnary<v1::GetRequest, v1::GetResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kGet, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const RowKeys keys, KeysFromProto(asked));
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
@@ -50,7 +50,7 @@ grpc::ServerUnaryReactor* RowServiceImpl::Delete(grpc::CallbackServerContext* co
                                                  const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* reply) {
   return StartUnary<v1::DeleteRequest, v1::DeleteResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kDelete, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const RowKeys keys, KeysFromProto(asked));
         VT_RETURN_IF_ERROR(CheckKeysFitReply(keys, calls_.limits.max_reply_bytes));

@@ -55,7 +55,7 @@ void LimitSyncThreads(grpc::ServerBuilder& builder) {
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(Database& database,
                                                             const RpcServerOptions& options) {
   std::unique_ptr<RpcServer> server(new RpcServer(database, options));
-  VT_RETURN_IF_ERROR(server->Listen());
+  VT_RETURN_IF_ERROR(server->Listen(options.credentials));
   server->SayServing();
   return server;
 }
@@ -63,7 +63,12 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(Database& database,
 RpcServer::RpcServer(Database& database, const RpcServerOptions& options)
     : pool_(options.workers),
       parked_(options.max_parked),
-      calls_{pool_, parked_, under_way_, database.limits()},
+      calls_{pool_,
+             parked_,
+             under_way_,
+             database.limits(),
+             options.access != nullptr ? *options.access : open_to_all_,
+             options.reporter != nullptr ? *options.reporter : unheard_},
       tables_(database, calls_),
       rows_(database, calls_),
       search_(database, calls_),
@@ -74,7 +79,8 @@ RpcServer::RpcServer(Database& database, const RpcServerOptions& options)
 
 RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
 
-absl::Status RpcServer::Listen() {
+absl::Status RpcServer::Listen(std::shared_ptr<grpc::ServerCredentials> credentials) {
+  if (credentials == nullptr) credentials = grpc::InsecureServerCredentials();
   if (address_.port != 0) VT_RETURN_IF_ERROR(CheckCanListen(address_));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -82,7 +88,7 @@ absl::Status RpcServer::Listen() {
   SetChannelArguments(calls_.limits, builder);
   LimitSyncThreads(builder);
   int port = 0;
-  builder.AddListeningPort(ToString(address_), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(ToString(address_), credentials, &port);
   builder.RegisterService(&tables_);
   builder.RegisterService(&rows_);
   builder.RegisterService(&search_);
@@ -108,6 +114,8 @@ void RpcServer::SayServing() {
   }
   if (table_health_ != nullptr) table_health_->Attach(health);
 }
+
+ServerLoad RpcServer::load() const { return {under_way_.count(), pool_.load(), parked_.count()}; }
 
 std::shared_ptr<grpc::Channel> RpcServer::InProcessChannel() {
   return server_->InProcessChannel(grpc::ChannelArguments());

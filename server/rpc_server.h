@@ -2,14 +2,16 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "engine/database.h"
 #include "grpcpp/channel.h"
+#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
+#include "server/access_tokens.h"
 #include "server/admin_service.h"
+#include "server/call_reporter.h"
 #include "server/listen_address.h"
 #include "server/parked_calls.h"
 #include "server/row_service.h"
@@ -28,6 +30,19 @@ struct RpcServerOptions {
   size_t max_parked = 1'024;  // searches that wait for tables that load
   ServerIdentity identity;
   TableHealth* table_health = nullptr;  // outlives the server; may be null
+  // What connections are taken with, as MakeServerCredentials makes it; null: plain text.
+  std::shared_ptr<grpc::ServerCredentials> credentials = {};
+  // Whose calls are answered; outlives the server. Null: everybody's.
+  const AccessTokens* access = nullptr;
+  // Who is told of calls; outlives the server. Null: nobody.
+  CallReporter* reporter = nullptr;
+};
+
+// What a server has to do at a moment.
+struct ServerLoad {
+  int calls_under_way = 0;   // streams too
+  WorkerPool::Load waiting;  // for a worker
+  size_t parked = 0;         // searches that wait for tables that load
 };
 
 // The services over a database, on a port. Rpcs are accepted from Start until Shutdown.
@@ -49,6 +64,8 @@ class RpcServer {
   const ListenAddress& address() const { return address_; }
   int port() const { return address_.port; }
 
+  ServerLoad load() const;
+
   // A channel to this server that uses no network; must be gone before the server is.
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
@@ -60,12 +77,14 @@ class RpcServer {
  private:
   RpcServer(Database& database, const RpcServerOptions& options);
 
-  absl::Status Listen();
+  absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
   void SayServing();
 
   WorkerPool pool_;
   ParkedCalls parked_;
   CallsUnderWay under_way_;
+  const AccessTokens open_to_all_;
+  CallReporter unheard_;
   const CallEnvironment calls_;
   TableServiceImpl tables_;
   RowServiceImpl rows_;

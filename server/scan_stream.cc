@@ -15,11 +15,12 @@ ScanStream::ScanStream(Database& database, const CallEnvironment& calls,
                        grpc::CallbackServerContext& context, const grpc::ByteBuffer& request)
     : database_(database),
       calls_(calls),
-      ticket_(calls.under_way),
+      ticket_(calls, rpcs::kScan, context),
       request_(request),
       state_(context) {}
 
 void ScanStream::Start() {
+  if (!ticket_.admission().ok()) return End(ticket_.admission());
   if (absl::Status status = calls_.pool.Submit([this] { Step(); }); !status.ok()) End(status);
 }
 
@@ -37,6 +38,7 @@ void ScanStream::Step() {
   if (reply_.Length() == 0) return End(absl::OkStatus());
   if (lister_->done()) {
     lister_.reset();
+    ticket_.End(absl::OkStatus());
     StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
   } else {
     StartWrite(&reply_);
@@ -69,6 +71,7 @@ absl::Status ScanStream::Open() {
 
 void ScanStream::End(const absl::Status& status) {
   lister_.reset();
+  ticket_.End(status);
   Finish(ToGrpcStatus(status));
 }
 

@@ -36,7 +36,7 @@ class ScanStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   Database& database_;
   const CallEnvironment& calls_;
-  const CallsUnderWay::Ticket ticket_;
+  const CallTicket ticket_;
   const grpc::ByteBuffer request_;
   CallState state_;
   std::shared_ptr<Table> table_;

@@ -24,7 +24,7 @@ grpc::ServerUnaryReactor* SearchServiceImpl::Nearest(grpc::CallbackServerContext
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
   return StartUnary<v1::NearestRequest, v1::NearestResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kNearest, {context, request, reply},
       [this](const CallState& call, const auto& asked, auto& answer) -> absl::Status {
         const auto begin = std::chrono::steady_clock::now() - call.waited();
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
@@ -46,7 +46,7 @@ grpc::ServerUnaryReactor* SearchServiceImpl::Similarity(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* request,
                                                         grpc::ByteBuffer* reply) {
   return StartUnary<v1::SimilarityRequest, v1::SimilarityResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kSimilarity, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
         VT_ASSIGN_OR_RETURN(const QueryTarget a, TargetFromProto(asked.a(), "a"));

@@ -1,13 +1,19 @@
 #include "server/server_options.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <limits>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/ascii.h"
 #include "server/version.h"
 
 namespace vectable {
@@ -26,7 +32,10 @@ constexpr char kDescription[] =
     "nearest-neighbour searches over gRPC. Prints one line, \"listening on HOST:PORT\", to stdout "
     "once it\n"
     "accepts calls; logs go to stderr. SIGTERM and SIGINT stop it after the calls under way, at\n"
-    "most 10 s later; a second signal stops it at once.";
+    "most 10 s later; a second signal stops it at once. SIGHUP reads the file of tokens again.\n"
+    "Each option can also be set by the environment (VECTABLE_SERVER_MAX_K for --max-k) and by "
+    "the\n"
+    "file of --config: the command line counts before the environment, that before the file.";
 
 // An upload keeps two of them, which wait for the disk now and then: one more than there are cores.
 size_t DefaultThreads() { return std::max(2U, std::thread::hardware_concurrency()) + 1; }
@@ -43,8 +52,7 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& flag, Number& value, ui
 }
 
 void AddStorageFlags(CLI::App& app, ServerOptions& options) {
-  app.add_option("--data", options.data, "Directory of the data; made when absent")
-      ->required()
+  app.add_option("--data", options.data, "Directory of the data; made when absent; required")
       ->type_name("DIR");
   app.add_option(
          "--sync", options.sync,
@@ -104,6 +112,82 @@ void AddLimitFlags(CLI::App& app, Limits& limits) {
   }
 }
 
+void AddAccessFlags(CLI::App& app, ServerOptions& options) {
+  CLI::Option* certificate =
+      app.add_option("--tls-cert", options.security.certificate,
+                     "Certificate (PEM, with those between it and a root): connections are\n"
+                     "encrypted; read again every few minutes")
+          ->type_name("FILE");
+  CLI::Option* key =
+      app.add_option("--tls-key", options.security.key, "The certificate's key (PEM)")
+          ->type_name("FILE")
+          ->needs(certificate);
+  certificate->needs(key);
+  app.add_option("--tls-client-ca", options.security.client_ca,
+                 "Certificates (PEM): only clients with a certificate signed by one of these\n"
+                 "may connect")
+      ->type_name("FILE")
+      ->needs(certificate);
+  app.add_option("--tokens", options.tokens,
+                 "File of access tokens, lines \"NAME read-only|read-write|admin TOKEN\"; read\n"
+                 "again on SIGHUP. Without it everybody who can connect may do everything")
+      ->type_name("FILE");
+  app.add_option("--audit-log", options.audit_log,
+                 "File to append a line to for each change of a table, tried or done; the log if\n"
+                 "not given")
+      ->type_name("FILE");
+  app.add_flag("--insecure", options.insecure,
+               "Listen beyond this machine without TLS: everything, tokens too, can be read on\n"
+               "the way");
+  for (const char* flag :
+       {"--tls-cert", "--tls-key", "--tls-client-ca", "--tokens", "--audit-log", "--insecure"}) {
+    app.get_option(flag)->group("Access");
+  }
+}
+
+// An option whose text must be an address to listen on; `take` gets it.
+CLI::Option* AddAddress(CLI::App& app, const std::string& flag, const std::string& text,
+                        std::function<void(const ListenAddress&)> take) {
+  return app
+      .add_option_function<std::string>(
+          flag, [](const std::string&) {}, text)
+      ->check([take = std::move(take)](const std::string& given) {
+        const auto address = ParseListenAddress(given);
+        if (!address.ok()) return std::string(address.status().message());
+        take(*address);
+        return std::string();
+      })
+      ->type_name("HOST:PORT");
+}
+
+void AddWatchingFlags(CLI::App& app, ServerOptions& options) {
+  AddAddress(app, "--metrics-listen",
+             "Address to serve metrics on to Prometheus, over HTTP at /metrics; not served if not\n"
+             "given",
+             [&options](const ListenAddress& address) { options.metrics_listen = address; });
+  AddNumber(app, "--slow-ms", options.slow_ms, 0, kMaxCount,
+            "Log calls that take so many milliseconds or more; 0: none");
+  for (const char* flag : {"--metrics-listen", "--slow-ms"}) {
+    app.get_option(flag)->group("Watching");
+  }
+}
+
+// Empty, or why the server mustn't listen as told.
+std::string CheckExposure(const ServerOptions& options) {
+  if (options.insecure) return "";
+  if (!IsLoopback(options.listen) && !options.security.enabled()) {
+    return "--listen " + ToString(options.listen) +
+           " can be reached from other machines, and without --tls-cert and --tls-key all that is "
+           "sent can be read and changed on the way; --insecure allows it";
+  }
+  if (options.metrics_listen && !IsLoopback(*options.metrics_listen)) {
+    return "--metrics-listen " + ToString(*options.metrics_listen) +
+           " can be reached from other machines, and whoever reaches it reads the tables' names "
+           "and sizes; --insecure allows it";
+  }
+  return "";
+}
+
 // Empty, or what is wrong with the name.
 std::string ParseLogLevel(const std::string& name, spdlog::level::level_enum& level) {
   static constexpr std::pair<const char*, spdlog::level::level_enum> kLevels[] = {
@@ -118,19 +202,52 @@ std::string ParseLogLevel(const std::string& name, spdlog::level::level_enum& le
   return "'" + name + "' is none of trace, debug, info, warn, error and off";
 }
 
-void AddGeneralFlags(CLI::App& app, ServerOptions& options, std::string& log_level) {
+void AddGeneralFlags(CLI::App& app, ServerOptions& options, std::string& log_level,
+                     bool& print_config) {
   app.add_option("--log-level", log_level, "How much to log")
       ->capture_default_str()
       ->check(
           [&options](const std::string& name) { return ParseLogLevel(name, options.log_level); })
       ->type_name("trace|debug|info|warn|error|off");
-  app.set_config(
-         "--config", "",
-         "File with options, one \"name = value\" a line, names without dashes; the command\n"
-         "line goes first")
+  app.set_config("--config", "",
+                 "File with options, one \"name = value\" a line, names without dashes")
       ->type_name("FILE");
+  app.add_flag("--print-config", print_config,
+               "Print the options as they are now, as such a file has them, and exit")
+      ->configurable(false);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_version_flag("--version", std::string("vectable-server ") + Version());
+}
+
+// "VECTABLE_SERVER_MAX_K" for "--max-k".
+std::string EnvironmentName(const std::string& option) {
+  std::string name = "VECTABLE_SERVER_";
+  for (const char c : option) name += c == '-' ? '_' : absl::ascii_toupper(c);
+  return name;
+}
+
+// What the environment sets, as arguments; the variables' names go to `names`.
+std::vector<std::string> FromEnvironment(const CLI::App& app, std::vector<std::string>& names) {
+  std::vector<std::string> arguments;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string& name = option->get_single_name();
+    if (!option->get_configurable() && name != "config") continue;
+    const std::string variable = EnvironmentName(name);
+    const char* const value = std::getenv(variable.c_str());
+    if (value == nullptr) continue;
+    arguments.push_back("--" + name + "=" + value);
+    names.push_back(variable);
+  }
+  return arguments;
+}
+
+int ReportUsage(const CLI::App& app, const CLI::ParseError& error,
+                const std::vector<std::string>& variables) {
+  if (app.exit(error) == 0) return 0;
+  for (const std::string& name : variables) {
+    std::fprintf(stderr, "The environment sets %s.\n", name.c_str());
+  }
+  return kWrongUsage;
 }
 
 }  // namespace
@@ -140,16 +257,34 @@ std::variant<ServerOptions, ExitStatus> ParseServerOptions(int argc, const char*
   options.threads = DefaultThreads();
   options.build_threads = BuildThreads();
   std::string listen = ToString(options.listen);
+  std::string log_level = "info";
+  bool print_config = false;
   CLI::App app(kDescription, "vectable-server");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   AddStorageFlags(app, options);
   AddServingFlags(app, options, listen);
+  AddAccessFlags(app, options);
+  AddWatchingFlags(app, options);
   AddLimitFlags(app, options.limits);
-  std::string log_level = "info";
-  AddGeneralFlags(app, options, log_level);
+  AddGeneralFlags(app, options, log_level, print_config);
+  std::vector<std::string> variables;
+  // The last of several counts, and a file only where there is none.
+  std::vector<std::string> arguments = FromEnvironment(app, variables);
+  arguments.insert(arguments.end(), argv + std::min(argc, 1), argv + argc);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(arguments));
+    if (print_config) {
+      std::printf("%s",
+                  app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str());
+      return 0;
+    }
+    if (options.data.empty()) throw CLI::RequiredError("--data");
+    if (const std::string why = CheckExposure(options); !why.empty()) {
+      throw CLI::ValidationError(why);
+    }
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUsage;
+    return ReportUsage(app, error, variables);
   }
   return options;
 }

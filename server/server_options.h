@@ -8,6 +8,7 @@
 
 #include "common/limits.h"
 #include "server/listen_address.h"
+#include "server/transport_security.h"
 #include "spdlog/common.h"
 
 namespace vectable {
@@ -25,14 +26,22 @@ struct ServerOptions {
   uint64_t memtable_mb = 32;
   uint64_t max_wal_mb = 256;
   Limits limits;
+  TransportSecurity security;
+  std::string tokens;     // a file for AccessTokens; empty: no token is asked for
+  std::string audit_log;  // a file; empty: the log
+  std::optional<ListenAddress> metrics_listen;  // nothing: metrics aren't served
+  uint64_t slow_ms = 1'000;                     // 0: no call is called slow
+  bool insecure = false;                        // may listen beyond this machine in plain text
   spdlog::level::level_enum log_level = spdlog::level::info;
 };
 
-// The exit status when there is nothing to run: after --help and --version, or wrong usage (2).
+// The exit status when there is nothing to run: after --help, --version and --print-config, or
+// wrong usage (2).
 using ExitStatus = int;
 
-// Reads the command line and, with --config, a file. What help or version ask for is printed to
-// stdout, an error to stderr.
+// Reads the command line, then for what it leaves open the environment (VECTABLE_SERVER_*), then
+// the file of --config. What help, version or --print-config ask for is printed to stdout, an error
+// to stderr.
 std::variant<ServerOptions, ExitStatus> ParseServerOptions(int argc, const char* const* argv);
 
 }  // namespace vectable

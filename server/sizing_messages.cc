@@ -31,10 +31,10 @@ void FillDisk(const TableUsage& usage, v1::TableDisk& disk) {
   disk.set_reclaimable_estimate(usage.reclaimable);
 }
 
-void FillMemory(const TableReport& report, v1::TableMemory& memory) {
-  memory.set_memtables(report.files.memtables);
-  if (!report.index) return;
-  const IndexMemory& index = *report.index;
+void FillMemory(const TableState& state, v1::TableMemory& memory) {
+  memory.set_memtables(state.files.memtables);
+  if (!state.index) return;
+  const IndexMemory& index = *state.index;
   memory.set_codes(index.codes);
   memory.set_search_codes(index.search_codes);
   memory.set_words(index.words);
@@ -43,7 +43,7 @@ void FillMemory(const TableReport& report, v1::TableMemory& memory) {
   if (index.graph > 0) memory.set_graph(index.graph);
   if (index.mapped > 0) memory.set_mapped(index.mapped);
   memory.set_growing_segment(index.growing_segment);
-  memory.set_total(index.total() + report.files.memtables);
+  memory.set_total(index.total() + state.files.memtables);
 }
 
 void FillDatabase(const StoreUsage& usage, v1::MeasuredBytes& measured) {
@@ -67,7 +67,7 @@ void FillDatabase(const StoreUsage& usage, v1::MeasuredBytes& measured) {
 }  // namespace
 
 absl::Status FillReport(const TableReport& report, v1::ReportTableResponse& response) {
-  const TableDescription& table = report.table;
+  const TableDescription& table = report.state.table;
   const uint32_t dimensions = table.spec.dimensions;
   response.set_table(table.spec.name);
   response.set_rows(table.rows);
@@ -79,8 +79,8 @@ absl::Status FillReport(const TableReport& report, v1::ReportTableResponse& resp
   response.set_parameters(parameters);
   VT_RETURN_IF_ERROR(FillBytes(table, response));
   v1::MeasuredBytes& measured = *response.mutable_measured();
-  FillDisk(report.files, *measured.mutable_disk());
-  FillMemory(report, *measured.mutable_memory());
+  FillDisk(report.state.files, *measured.mutable_disk());
+  FillMemory(report.state, *measured.mutable_memory());
   FillDatabase(report.store, measured);
   return absl::OkStatus();
 }

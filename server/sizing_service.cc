@@ -13,7 +13,7 @@ grpc::ServerUnaryReactor* SizingServiceImpl::ReportTable(grpc::CallbackServerCon
                                                          const grpc::ByteBuffer* request,
                                                          grpc::ByteBuffer* reply) {
   return StartUnary<v1::ReportTableRequest, v1::ReportTableResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kReportTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));
         VT_ASSIGN_OR_RETURN(const TableReport report, table->Report());
@@ -32,7 +32,7 @@ grpc::ServerUnaryReactor* SizingServiceImpl::EstimateModel(grpc::CallbackServerC
                                                            const grpc::ByteBuffer* request,
                                                            grpc::ByteBuffer* reply) {
   return StartUnary<v1::EstimateModelRequest, v1::EstimateModelResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kEstimateModel, {context, request, reply},
       [](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         return vectable::EstimateModel(asked, answer);
       });

@@ -11,7 +11,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::CreateTable(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* request,
                                                         grpc::ByteBuffer* reply) {
   return StartUnary<v1::CreateTableRequest, v1::CreateTableResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kCreateTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const TableSpec spec,
                             TableSpecFromProto(asked, calls_.limits.max_reply_bytes));
@@ -25,7 +25,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::GetTable(grpc::CallbackServerContext
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
   return StartUnary<v1::GetTableRequest, v1::GetTableResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kGetTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.name()));
         *answer.mutable_table() = WholeTableToProto(*table);
@@ -37,7 +37,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::ListTables(grpc::CallbackServerConte
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* reply) {
   return StartUnary<v1::ListTablesRequest, v1::ListTablesResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kListTables, {context, request, reply},
       [this](const CallState&, const auto&, auto& answer) -> absl::Status {
         for (const TableDescription& table : database_.ListTables()) {
           *answer.add_tables() = TableToProto(table);
@@ -50,7 +50,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::RenameTable(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* request,
                                                         grpc::ByteBuffer* reply) {
   return StartUnary<v1::RenameTableRequest, v1::RenameTableResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kRenameTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const Database::RenameOutcome renamed,
                             database_.RenameTable(asked.name(), asked.new_name(), asked.replace()));
@@ -64,7 +64,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::DropTable(grpc::CallbackServerContex
                                                       const grpc::ByteBuffer* request,
                                                       grpc::ByteBuffer* reply) {
   return StartUnary<v1::DropTableRequest, v1::DropTableResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kDropTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const uint64_t rows, database_.DropTable(asked.name()));
         answer.set_dropped_rows(rows);
@@ -76,7 +76,7 @@ grpc::ServerUnaryReactor* TableServiceImpl::OptimizeTable(grpc::CallbackServerCo
                                                           const grpc::ByteBuffer* request,
                                                           grpc::ByteBuffer* reply) {
   return StartUnary<v1::OptimizeTableRequest, v1::OptimizeTableResponse>(
-      calls_, {context, request, reply},
+      calls_, rpcs::kOptimizeTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.name()));
         VT_RETURN_IF_ERROR(table->Optimize());

@@ -26,14 +26,16 @@ absl::Status Guarded(const std::function<absl::Status()>& work) {
   }
 }
 
-UnaryCallBase::UnaryCallBase(const CallEnvironment& environment, UnaryIo io)
+UnaryCallBase::UnaryCallBase(const CallEnvironment& environment, const RpcMethod& method,
+                             UnaryIo io)
     : environment_(environment),
-      ticket_(environment.under_way),
+      ticket_(environment, method, *io.context),
       io_(io),
       reactor_(io.context->DefaultReactor()),
       state_(*io.context) {}
 
 void UnaryCallBase::Start() {
+  if (!ticket_.admission().ok()) return End(ticket_.admission());
   if (!RunIfShort()) Queue();
 }
 
@@ -96,6 +98,7 @@ void UnaryCallBase::Wake(ParkedCalls::Wake wake) {
 }
 
 void UnaryCallBase::End(const absl::Status& status) {
+  ticket_.End(status, [this] { return parsed_ ? Subject() : ""; });
   reactor_->Finish(ToGrpcStatus(status));
   delete this;
 }

@@ -12,7 +12,10 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/access_tokens.h"
+#include "server/call_reporter.h"
 #include "server/call_state.h"
+#include "server/call_ticket.h"
 #include "server/calls_under_way.h"
 #include "server/messages.h"
 #include "server/parked_calls.h"
@@ -26,6 +29,8 @@ struct CallEnvironment {
   ParkedCalls& parked;
   CallsUnderWay& under_way;
   const Limits& limits;
+  const AccessTokens& access;
+  CallReporter& reporter;
 };
 
 // Returns what `work` returns, or its exception as a status.
@@ -43,14 +48,15 @@ struct UnaryIo {
 // work, write. Deletes itself when it has answered.
 class UnaryCallBase {
  public:
-  UnaryCallBase(const CallEnvironment& environment, UnaryIo io);
+  UnaryCallBase(const CallEnvironment& environment, const RpcMethod& method, UnaryIo io);
   virtual ~UnaryCallBase() = default;
 
   UnaryCallBase(const UnaryCallBase&) = delete;
   UnaryCallBase& operator=(const UnaryCallBase&) = delete;
 
   // Answers the call here and now if its work is short: to wake up a worker would take as long.
-  // Else queues it, and finishes it with an error when that fails. The call may be gone on return.
+  // Else queues it, and finishes it with an error when that fails. A caller who may not make the
+  // call gets the error of its admission. The call may be gone on return.
   void Start();
 
   // What gRPC is given; a reactor of our own would cost every call one more change of threads.
@@ -61,6 +67,8 @@ class UnaryCallBase {
   virtual absl::Status Parse(const grpc::ByteBuffer& bytes) = 0;
   virtual absl::Status DoWork() = 0;
   virtual const google::protobuf::Message& reply() const = 0;
+  // What the parsed request is about, for logs.
+  virtual std::string Subject() const = 0;
   // Whether the work can begin, and what the client is told when it never could.
   virtual bool GateIsOpen() const = 0;
   virtual absl::Status GateError() const = 0;
@@ -84,7 +92,7 @@ class UnaryCallBase {
   void End(const absl::Status& status);
 
   const CallEnvironment& environment_;
-  const CallsUnderWay::Ticket ticket_;
+  const CallTicket ticket_;
   const UnaryIo io_;
   grpc::ServerUnaryReactor* const reactor_;  // gRPC's
   CallState state_;
@@ -106,8 +114,9 @@ class UnaryCall final : public UnaryCallBase {
  public:
   using Work = std::function<absl::Status(const CallState&, const Request&, Response&)>;
 
-  UnaryCall(const CallEnvironment& environment, UnaryIo io, Work work, Gate<Request> gate)
-      : UnaryCallBase(environment, io),
+  UnaryCall(const CallEnvironment& environment, const RpcMethod& method, UnaryIo io, Work work,
+            Gate<Request> gate)
+      : UnaryCallBase(environment, method, io),
         work_(std::move(work)),
         gate_(std::move(gate)),
         request_(google::protobuf::Arena::CreateMessage<Request>(&arena_)),
@@ -121,6 +130,7 @@ class UnaryCall final : public UnaryCallBase {
   }
   absl::Status DoWork() override { return work_(state(), *request_, *response_); }
   const google::protobuf::Message& reply() const override { return *response_; }
+  std::string Subject() const override { return SubjectOf(*request_); }
   bool GateIsOpen() const override { return !gate_.is_open || gate_.is_open(*request_); }
   absl::Status GateError() const override { return gate_.error(*request_); }
   bool IsShort() const override { return gate_.is_short && gate_.is_short(*request_); }
@@ -132,15 +142,17 @@ class UnaryCall final : public UnaryCallBase {
   Response* const response_;  // in the arena
 };
 
-// Runs `work` on a worker and answers with the response it filled, or its error. RESOURCE_EXHAUSTED
+// Runs `work` on a worker and answers with the response it filled, or its error. UNAUTHENTICATED or
+// PERMISSION_DENIED when the caller may not call `method`, which lives for ever; RESOURCE_EXHAUSTED
 // for a full queue, a request over max_message_bytes or a reply over max_reply_bytes;
 // DEADLINE_EXCEEDED or CANCELLED when nobody waits any more. The caller returns the reactor to
 // gRPC.
 template <class Request, class Response>
-grpc::ServerUnaryReactor* StartUnary(const CallEnvironment& environment, UnaryIo io,
-                                     typename UnaryCall<Request, Response>::Work work,
+grpc::ServerUnaryReactor* StartUnary(const CallEnvironment& environment, const RpcMethod& method,
+                                     UnaryIo io, typename UnaryCall<Request, Response>::Work work,
                                      Gate<Request> gate = {}) {
-  auto* call = new UnaryCall<Request, Response>(environment, io, std::move(work), std::move(gate));
+  auto* call =
+      new UnaryCall<Request, Response>(environment, method, io, std::move(work), std::move(gate));
   grpc::ServerUnaryReactor* reactor = call->reactor();
   call->Start();
   return reactor;

@@ -31,7 +31,7 @@ absl::Status TooManyRejected(uint64_t batch, int listed, size_t rejected) {
 
 UpsertStream::UpsertStream(Database& database, const CallEnvironment& calls,
                            grpc::CallbackServerContext& context)
-    : PipelinedStream(calls, context,
+    : PipelinedStream(calls, rpcs::kUpsertStream, context,
                       {.noun = "batch",
                        .most_items = kMostBatches,
                        .most_bytes = kMostBytes,

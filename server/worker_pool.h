@@ -22,6 +22,12 @@ class WorkerPool {
     size_t max_waiting_bytes = size_t{1} << 30;  // of the requests that they hold
   };
 
+  // What no thread has taken up yet.
+  struct Load {
+    size_t tasks = 0;
+    size_t bytes = 0;
+  };
+
   explicit WorkerPool(const Options& options);
   // As Shutdown.
   ~WorkerPool();
@@ -33,6 +39,11 @@ class WorkerPool {
   // threads. RESOURCE_EXHAUSTED when too many tasks or bytes wait (a task always fits an empty
   // queue), UNAVAILABLE after Shutdown; then the task is never run.
   absl::Status Submit(std::function<void()> task, size_t bytes = 0) ABSL_LOCKS_EXCLUDED(mu_);
+
+  Load load() const ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    return {waiting_.size(), waiting_bytes_};
+  }
 
   // Takes no more tasks, runs those that wait, and returns when all are done. Not to be called from
   // a task.
@@ -52,7 +63,7 @@ class WorkerPool {
 
   const Options options_;
 
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   absl::CondVar news_;
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mu_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -14,6 +14,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/snapshot.h"
+#include "rocksdb/version.h"
 #include "rocksdb/write_batch.h"
 #include "storage/directory_lock.h"
 #include "storage/key_format.h"
@@ -569,5 +570,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksStore(const RocksStoreOptions& o
   }
   return std::unique_ptr<Store>(std::move(store));
 }
+
+std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_patch=*/true); }
 
 }  // namespace vectable

@@ -34,4 +34,7 @@ inline constexpr uint32_t kStorageFormatVersion = 1;
 // written; DATA_LOSS when a file in it is damaged.
 absl::StatusOr<std::unique_ptr<Store>> OpenRocksStore(const RocksStoreOptions& options);
 
+// As "7.8.3".
+std::string RocksDbVersion();
+
 }  // namespace vectable

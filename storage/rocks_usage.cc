@@ -159,8 +159,16 @@ absl::StatusOr<StoreUsage> MeasureUsage(rocksdb::DB& db, const RocksFamilies& fa
   for (rocksdb::ColumnFamilyHandle* family : all) {
     usage.memtables += Property(db, family, Names::kSizeAllMemTables);
     usage.table_readers += Property(db, family, Names::kEstimateTableReadersMem);
+    usage.activity.compaction_backlog +=
+        Property(db, family, Names::kEstimatePendingCompactionBytes);
   }
   usage.block_cache = Property(db, families.main(), Names::kBlockCacheUsage);
+  StoreActivity& activity = usage.activity;
+  activity.flushes = Property(db, families.main(), Names::kNumRunningFlushes);
+  activity.compactions = Property(db, families.main(), Names::kNumRunningCompactions);
+  activity.background_errors = Property(db, families.main(), Names::kBackgroundErrors);
+  activity.writes_delayed = Property(db, families.main(), Names::kActualDelayedWriteRate) > 0;
+  activity.writes_stopped = Property(db, families.main(), Names::kIsWriteStopped) > 0;
   return usage;
 }
 

@@ -22,6 +22,16 @@ struct TableUsage {
   uint64_t disk() const { return row_files + blob_files + word_files + index_files; }
 };
 
+// What a store does by itself.
+struct StoreActivity {
+  uint64_t flushes = 0;             // running
+  uint64_t compactions = 0;         // running
+  uint64_t compaction_backlog = 0;  // bytes that compactions will have to rewrite: an estimate
+  uint64_t background_errors = 0;   // so far
+  bool writes_delayed = false;      // since flushes or compactions lag behind
+  bool writes_stopped = false;      // for that reason, or after an error
+};
+
 // What a store takes. The disk parts are disjoint and add up to `directory`.
 struct StoreUsage {
   std::map<uint32_t, TableUsage> tables;  // by table id
@@ -39,6 +49,8 @@ struct StoreUsage {
   uint64_t memtables = 0;  // of all families
   uint64_t block_cache = 0;
   uint64_t table_readers = 0;  // indexes and filters outside the cache: an estimate
+
+  StoreActivity activity;
 };
 
 }  // namespace vectable

@@ -37,6 +37,32 @@ void AddGlobalOptions(CLI::App& app, CliContext& context, std::optional<double>&
   AddNumber(app, "--timeout", timeout, "Seconds to wait for an answer; 30 if not given");
 }
 
+void AddAccessOptions(CLI::App& app, CliContext& context) {
+  app.add_flag("--tls", context.tls.enabled,
+               "Encrypt the connection; the server's certificate must be signed by one that\n"
+               "this machine trusts")
+      ->envname("VECTABLE_TLS");
+  AddText(app, "--tls-ca", context.tls.ca_file,
+          "FILE of certificates (PEM) to trust in place of the machine's; means --tls")
+      ->envname("VECTABLE_TLS_CA");
+  AddText(app, "--tls-server-name", context.tls.server_name,
+          "NAME that the server's certificate is for, where it isn't the address's")
+      ->envname("VECTABLE_TLS_SERVER_NAME");
+  AddText(app, "--tls-cert", context.tls.certificate_file,
+          "FILE of a certificate (PEM) to show to a server that asks for one; means --tls")
+      ->envname("VECTABLE_TLS_CERT");
+  AddText(app, "--tls-key", context.tls.key_file, "FILE of that certificate's key (PEM)")
+      ->envname("VECTABLE_TLS_KEY");
+  AddText(app, "--token-file", context.token_file,
+          "FILE that holds a token to show to the server; or set VECTABLE_TOKEN")
+      ->envname("VECTABLE_TOKEN_FILE");
+  app.add_flag("--insecure", context.insecure, "Send a token without TLS, even to another machine");
+  for (const char* name : {"--tls", "--tls-ca", "--tls-server-name", "--tls-cert", "--tls-key",
+                           "--token-file", "--insecure"}) {
+    app.get_option(name)->group("Access");
+  }
+}
+
 // The command that the arguments chose, as deep as they went.
 const CLI::App& ChosenCommand(const CLI::App& app, std::string& name) {
   const CLI::App* at = &app;
@@ -91,6 +117,7 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   CLI::App app("Stores word vectors on a Vectable server and finds the nearest ones", "vectable");
   std::optional<double> timeout;
   AddGlobalOptions(app, context, timeout);
+  AddAccessOptions(app, context);
   AddTableCommands(app, context);
   AddImportCommand(app, context);
   AddPutCommand(app, context);
@@ -111,6 +138,8 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   } catch (const CLI::Error& error) {
     return ReportUsage(app, error, context);
   }
+  context.tls.enabled =
+      context.tls.enabled || !context.tls.ca_file.empty() || !context.tls.certificate_file.empty();
   context.timeout_seconds = timeout.value_or(context.timeout_seconds);
   return RunCommand(context);
 }

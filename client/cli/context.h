@@ -49,6 +49,9 @@ class CliContext {
   std::string server;
   double timeout_seconds = 30;
   bool json = false;
+  ClientTls tls;
+  std::string token_file;  // empty: the token is in the environment, if there is one
+  bool insecure = false;
   std::function<absl::StatusOr<int>()> command;
 
  private:

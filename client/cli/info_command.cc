@@ -25,6 +25,10 @@ absl::StatusOr<int> Info(CliContext& context) {
   table.AddRow({"Writes synced", info.sync() ? "yes" : "no"});
   table.AddRow({"Storage format", fmt::format("{}", info.storage_format())});
   table.AddRow({"Device", info.device()});
+  table.AddRow({"Kernels run on", info.kernel_target()});
+  for (const v1::LibraryVersion& library : info.libraries()) {
+    table.AddRow({library.name(), library.version()});
+  }
   for (const v1::LimitInfo& limit : info.limits()) {
     table.AddRow({"Limit: " + limit.name(), WithThousands(limit.value())});
   }
@@ -35,7 +39,7 @@ absl::StatusOr<int> Info(CliContext& context) {
 }  // namespace
 
 void AddInfoCommand(CLI::App& app, CliContext& context) {
-  CLI::App* info = app.add_subcommand("info", "Describe the server: version, limits, device");
+  CLI::App* info = app.add_subcommand("info", "Describe the server: versions, device, limits");
   info->callback([&context] { context.command = [&context] { return Info(context); }; });
 }
 

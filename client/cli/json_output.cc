@@ -214,6 +214,11 @@ Json ServerInfoJson(const v1::GetServerInfoResponse& info, const std::string& se
   json["sync"] = info.sync();
   json["storage_format"] = info.storage_format();
   json["device"] = info.device();
+  json["kernel_target"] = info.kernel_target();
+  json["libraries"] = Json::object();
+  for (const v1::LibraryVersion& library : info.libraries()) {
+    json["libraries"][library.name()] = library.version();
+  }
   json["limits"] = Json::object();
   for (const v1::LimitInfo& limit : info.limits()) json["limits"][limit.name()] = limit.value();
   return json;

@@ -129,6 +129,8 @@ void DotCodesOf(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t c
   DotEach(query, rows.dimensions, count, AtSlots{rows, slots}, out);
 }
 
+const char* KernelTargetOf() { return hwy::TargetName(HWY_TARGET); }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace vectable
 VECTABLE_AFTER_KERNELS();
@@ -137,6 +139,7 @@ VECTABLE_AFTER_KERNELS();
 namespace vectable {
 
 HWY_EXPORT(DotCodesOf);
+HWY_EXPORT(KernelTargetOf);
 
 int32_t SumOfCodes(const int8_t* codes, size_t count) {
   return std::accumulate(codes, codes + count, int32_t{0});
@@ -146,6 +149,8 @@ void DotCodesAt(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t c
                 int32_t* out) {
   HWY_DYNAMIC_DISPATCH(DotCodesOf)(query, rows, slots, count, out);
 }
+
+std::string KernelTarget() { return HWY_DYNAMIC_DISPATCH(KernelTargetOf)(); }
 
 }  // namespace vectable
 #endif  // HWY_ONCE

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace vectable {
 
@@ -36,5 +37,9 @@ int32_t SumOfCodes(const int8_t* codes, size_t count);
 
 // out[i] = query . row slots[i], for `count` slots.
 void DotCodesAt(QueryCodes query, CodeRows rows, const uint32_t* slots, size_t count, int32_t* out);
+
+// The instructions that the kernels run on here, in Highway's words: "AVX3_DL" where there is
+// AVX-512 VNNI.
+std::string KernelTarget();
 
 }  // namespace vectable

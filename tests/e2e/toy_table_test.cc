@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <cctype>
+
 #include "tests/e2e/server_process.h"
 
 namespace vectable {
@@ -62,7 +64,12 @@ TEST(ToyTableTest, RowsAndTablesThroughTheirLives) {
   EXPECT_EQ(server.RunJson({"table", "show", "u"})["rows"], 2);
   EXPECT_EQ(server.RunJson({"table", "list"})["tables"].size(), 1u);
   EXPECT_EQ(server.RunJson({"table", "drop", "u"})["dropped_rows"], 2);
-  EXPECT_EQ(server.RunJson({"info"})["tables"], 0);
+  const json info = server.RunJson({"info"});
+  EXPECT_EQ(info["tables"], 0);
+  EXPECT_NE(info["kernel_target"], "");
+  for (const char* library : {"RocksDB", "FAISS", "gRPC", "Protocol Buffers"}) {
+    EXPECT_TRUE(std::isdigit(std::string(info["libraries"][library]).at(0))) << library;
+  }
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ class MixedRunTest : public testing::Test {
       case 0: {
         const auto report = table.table->Report();
         ASSERT_THAT(report, IsOk());
-        ASSERT_GE(report->table.rows, table.steady.size());
+        ASSERT_GE(report->state.table.rows, table.steady.size());
         return;
       }
       case 1: {

@@ -41,7 +41,8 @@ TEST(ListenAddress, Loopback) {
   for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "localhost:1", "[::1]:1"}) {
     EXPECT_TRUE(IsLoopback(*ParseListenAddress(text))) << text;
   }
-  for (const char* text : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example:1"}) {
+  for (const char* text :
+       {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example:1", "127.0.0.1.example:1"}) {
     EXPECT_FALSE(IsLoopback(*ParseListenAddress(text))) << text;
   }
 }

@@ -1,5 +1,6 @@
 #include "server/server_options.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <variant>
@@ -109,6 +110,80 @@ TEST(ServerOptions, ConfigFile) {
 
   std::ofstream(path) << "data = \"d\"\nmax_kk = 3\n";
   EXPECT_EQ(ExitOf({"--config", path}), 2);
+}
+
+// Sets a variable of the environment for a while.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+TEST(ServerOptions, TheCommandLineGoesBeforeTheEnvironmentAndThatBeforeTheFile) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/server.conf";
+  std::ofstream(path) << "data = \"from file\"\nmax-k = 1\nqueue = 1\nmax-keys = 1\n"
+                         "insecure = false\nlog-level = \"debug\"\n";
+  const Variable config("VECTABLE_SERVER_CONFIG", path);
+  const Variable max_k("VECTABLE_SERVER_MAX_K", "2");
+  const Variable queue("VECTABLE_SERVER_QUEUE", "2");
+  const Variable insecure("VECTABLE_SERVER_INSECURE", "true");
+  const Variable listen("VECTABLE_SERVER_LISTEN", "0.0.0.0:3");
+  const Variable unknown("VECTABLE_SERVER_SERVICE_HOST", "10.0.0.1");
+  const ServerOptions options = MustParse({"--queue", "3"});
+  EXPECT_EQ(options.data, "from file");
+  EXPECT_EQ(options.limits.max_keys, 1U);
+  EXPECT_EQ(options.limits.max_k, 2U);
+  EXPECT_EQ(options.queue, 3U);
+  EXPECT_TRUE(options.insecure);
+  EXPECT_EQ(options.listen.port, 3);
+  EXPECT_EQ(options.log_level, spdlog::level::debug);
+}
+
+TEST(ServerOptions, AnErrorNamesTheVariables) {
+  const Variable queue("VECTABLE_SERVER_QUEUE", "none");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(ExitOf({"--data", "d"}), 2);
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("--queue"), std::string::npos) << text;
+  EXPECT_NE(text.find("VECTABLE_SERVER_QUEUE"), std::string::npos) << text;
+}
+
+TEST(ServerOptions, WhatIsPrintedIsReadAgain) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/server.conf";
+  const std::vector<std::string> given = {"--data",           dir.path() + "/a folder = odd",
+                                          "--listen",         "[::1]:7",
+                                          "--sync",           "false",
+                                          "--max-k",          "5",
+                                          "--tokens",         "some/file",
+                                          "--metrics-listen", "127.0.0.1:8",
+                                          "--log-level",      "warn"};
+  std::vector<std::string> print = given;
+  print.push_back("--print-config");
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(ExitOf(print), 0);
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("max-queries=1000"), std::string::npos) << text;
+  std::ofstream(path) << text;
+  const ServerOptions options = MustParse({"--config", path});
+  EXPECT_EQ(options.data, given[1]);
+  EXPECT_EQ(ToString(options.listen), "[::1]:7");
+  EXPECT_FALSE(options.sync);
+  EXPECT_EQ(options.limits.max_k, 5U);
+  EXPECT_EQ(options.limits.max_queries, Limits().max_queries);
+  EXPECT_EQ(options.tokens, "some/file");
+  ASSERT_TRUE(options.metrics_listen.has_value());
+  EXPECT_EQ(options.metrics_listen->port, 8);
+  EXPECT_EQ(options.log_level, spdlog::level::warn);
+  EXPECT_FALSE(options.insecure);
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+#include "server/call_ticket.h"
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "server/access_tokens.h"
+#include "server/unary_call.h"
+
+namespace vectable {
+namespace {
+
+// The value of the call's "authorization" header. INVALID_ARGUMENT for several.
+absl::StatusOr<std::string_view> AuthorizationOf(const grpc::CallbackServerContext& context) {
+  const auto [begin, end] = context.client_metadata().equal_range("authorization");
+  if (begin == end) return std::string_view();
+  if (std::next(begin) != end) {
+    return absl::UnauthenticatedError("the call has several headers 'authorization'");
+  }
+  return std::string_view(begin->second.data(), begin->second.size());
+}
+
+}  // namespace
+
+CallTicket::CallTicket(const CallEnvironment& environment, const RpcMethod& method,
+                       const grpc::CallbackServerContext& context)
+    : environment_(environment),
+      method_(method),
+      counted_(environment.under_way),
+      begin_(absl::Now()) {
+  if (method.audited) peer_ = context.peer();
+  if (environment.access.size() == 0) return;
+  absl::StatusOr<std::string> caller;
+  if (const auto authorization = AuthorizationOf(context); authorization.ok()) {
+    caller = environment.access.Admit(*authorization, method);
+  } else {
+    caller = authorization.status();
+  }
+  if (caller.ok()) {
+    caller_ = *std::move(caller);
+  } else {
+    admission_ = caller.status();
+  }
+}
+
+void CallTicket::End(const absl::Status& outcome, absl::FunctionRef<std::string()> subject) const {
+  environment_.reporter.Report({method_, caller_, peer_, subject, outcome, absl::Now() - begin_});
+}
+
+}  // namespace vectable
