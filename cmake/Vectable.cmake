@@ -34,8 +34,9 @@
 include_guard(GLOBAL)
 
 function(_vectable_target_setup name use_grpc)
-  target_link_libraries(${name} PRIVATE vectable_warnings)
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:vectable_warnings>)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                            $<INSTALL_INTERFACE:include/vectable>)
   if(use_grpc)
     if(VECTABLE_CORE_ONLY)
       message(FATAL_ERROR "${name} needs gRPC, which a build with VECTABLE_CORE_ONLY leaves out")
@@ -131,7 +132,7 @@ function(vectable_proto_library name)
   # Generated files define the same names.
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_compile_options(${name} PRIVATE -w)
-  target_include_directories(${name} SYSTEM PUBLIC ${out})
+  target_include_directories(${name} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}> $<INSTALL_INTERFACE:include/vectable>)
   target_link_libraries(${name} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 
   # One precompiled header, which every target made with GRPC reuses.
