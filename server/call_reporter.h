@@ -36,7 +36,7 @@ class CallReporter {
     absl::Duration slow_after = absl::InfiniteDuration();
   };
 
-  CallReporter() = default;
+  CallReporter() : CallReporter(Options()) {}
   explicit CallReporter(Options options) : options_(std::move(options)) {}
 
   void Report(const EndedCall& call);
