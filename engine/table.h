@@ -197,7 +197,8 @@ class Table : public std::enable_shared_from_this<Table> {
   TableWriter writer_;
 
   std::unique_ptr<IndexDirectory> directory_;  // null where the index lives in memory alone
-  std::atomic<bool> unchecked_{false};         // segments were loaded whose rows weren't looked at
+  // Segments were loaded whose rows weren't looked at, or a search met a row that is damaged.
+  mutable std::atomic<bool> unchecked_{false};
 
   // Asked for; and on its way, once everything there was at that time is being merged.
   enum class Optimizing { kNo, kAsked, kGoesOn };

@@ -125,6 +125,7 @@ bool Table::MergeSegments(const std::atomic<bool>& stop) {
     // The rows are all there and searched; it is tried again later, and on request goes on till
     // then.
     merge_again_at_ = absl::Now() + kRetryAfter;
+    if (absl::IsDataLoss(status)) unchecked_ = true;
     parts_.events.Report(EventSink::Level::kError,
                          absl::StrCat(Label(), ": merging segments: ", status.ToString()));
     return false;

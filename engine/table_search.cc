@@ -184,6 +184,11 @@ absl::StatusOr<SearchOutcome> Table::Nearest(std::span<const QueryTarget> querie
   if (!snapshot.ok()) return Annotate(snapshot.status(), Label());
   absl::StatusOr<std::vector<QueryOutcome>> outcomes =
       Search(shape_, **snapshot, options).Run(queries);
+  if (absl::IsDataLoss(outcomes.status())) {
+    unchecked_ = true;  // the Maintainer looks at all of it, and has it made anew
+    return absl::UnavailableError(
+        absl::StrCat(Label(), ": its index is damaged and is made anew; try again"));
+  }
   if (!outcomes.ok()) return Annotate(outcomes.status(), Label());
   for (QueryOutcome& outcome : *outcomes) {
     if (!outcome.status.ok()) outcome.status = Annotate(outcome.status, Label());

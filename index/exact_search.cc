@@ -174,6 +174,7 @@ void ExactSearch::ScorePossible(QueryState& state) {
 }
 
 void ExactSearch::Consider(QueryState& state, const RowBlock& block, size_t offset) {
+  if (!block.IsWhole(offset)) return;
   const double score = Score(metric_, state.vector, state.squared_norm,
                              block.Vector(offset, row_scratch_), block.squared_norm(offset));
   if (!state.top.Admits(score, block.row_id(offset))) return;

@@ -8,6 +8,8 @@ std::string_view RowBlock::word(size_t offset) const {
   return segment_->Word(first_slot_ + offset);
 }
 
+bool RowBlock::IsWhole(size_t offset) const { return segment_->IsWhole(first_slot_ + offset); }
+
 double RowBlock::max_norm() const { return segment_->MaxNorm(); }
 
 std::span<const float> RowBlock::VectorOf(const VectorCodec& codec, const char* codes,

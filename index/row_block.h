@@ -79,6 +79,7 @@ class RowBlock {
   }
   uint64_t row_id(size_t offset) const { return columns_.row_ids[offset]; }
   std::string_view word(size_t offset) const;
+  bool IsWhole(size_t offset) const;  // see Segment
   const char* codes(size_t offset) const { return columns_.codes + offset * codec_->row_bytes(); }
   double squared_norm(size_t offset) const { return columns_.squared_norms[offset]; }
   IndexedRow row(size_t offset) const {

@@ -78,6 +78,10 @@ absl::Status SealedSegment::Load() {
   VT_RETURN_IF_ERROR(read_codes(SegmentSection::kCoarseCodes, coarse_, coder().coarse_stride()));
   VT_RETURN_IF_ERROR(read_codes(SegmentSection::kFineCodes, fine_, coder().fine_stride()));
   VT_ASSIGN_OR_RETURN(codes_, reader_.Map(SegmentSection::kCodes, slots * codec().row_bytes()));
+  if (reader_.Has(SegmentSection::kRowHashes)) {
+    VT_ASSIGN_OR_RETURN(row_hashes_,
+                        MapChecked(SegmentSection::kRowHashes, slots * sizeof(uint32_t)));
+  }
   if (coder().has_norms()) {
     VT_RETURN_IF_ERROR(read(SegmentSection::kNorms, norms_, slots * sizeof(float)));
     if (slots > 0) max_norm_ = *std::max_element(norms_.get(), norms_.get() + slots);
@@ -127,7 +131,19 @@ absl::Status SealedSegment::LoadGraph() {
 }
 
 absl::Status SealedSegment::CheckCodes() const {
-  return reader_.Check(SegmentSection::kCodes, codes_);
+  VT_RETURN_IF_ERROR(reader_.Check(SegmentSection::kCodes, codes_));
+  damaged_.store(false, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+bool SealedSegment::IsWhole(size_t slot) const {
+  if (!row_hashes_) return true;
+  const size_t bytes = codec().row_bytes();
+  if (HashOfRow(codes_.data() + slot * bytes, bytes) == As<uint32_t>(*row_hashes_)[slot]) {
+    return true;
+  }
+  damaged_.store(true, std::memory_order_release);
+  return false;
 }
 
 void SealedSegment::MarkDead(size_t slot, uint64_t version) {
@@ -218,6 +234,7 @@ bool SealedSegment::Walk(const IndexQuery& query, const CodedQuery& coded, const
   const double squared_norm = SquaredNormInDouble(query.vector);
   std::vector<float> row_scratch;
   for (const uint32_t slot : candidates) {
+    if (!IsWhole(slot)) continue;
     const char* const row = columns.codes + size_t{slot} * codec().row_bytes();
     const double score =
         Score(metric(), query.vector, squared_norm, RowBlock::VectorOf(codec(), row, row_scratch),
@@ -266,7 +283,7 @@ IndexMemory SealedSegment::Memory(size_t /*slots*/) const {
       (upper_slots_.size() + upper_offsets_.size() + upper_links_.size()) * sizeof(uint32_t) +
       scratch_.bytes();
   memory.row_state += std::min(dead_slots() * size_t{4096}, slots * sizeof(DeathMark));
-  add_mapped(memory.row_state, {SegmentSection::kSquaredNorms});
+  add_mapped(memory.row_state, {SegmentSection::kSquaredNorms, SegmentSection::kRowHashes});
   add_mapped(memory.words, {SegmentSection::kWordEnds, SegmentSection::kWords});
   add_mapped(memory.id_maps,
              {SegmentSection::kRowIds, SegmentSection::kWordMap, SegmentSection::kRowIdMap});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,6 +40,8 @@ class SealedSegment final : public Segment {
 
   // Checks the rows' codes against their checksum, which reads them all.
   absl::Status CheckCodes() const;
+  // Whether a row was met that wasn't whole: what was found by it may be wrong.
+  bool damaged() const { return damaged_.load(std::memory_order_acquire); }
 
   // The number of its file in the table's folder; 0 where it has none.
   uint64_t file() const { return file_; }
@@ -59,6 +62,7 @@ class SealedSegment final : public Segment {
   // How many slots are in the order of their row ids: the first ones.
   size_t sorted_slots() const { return facts_.sorted_slots; }
 
+  bool IsWhole(size_t slot) const override;
   const SealedSegment* sealed() const override { return this; }
   size_t slots() const override { return facts_.slots; }
   void MarkDead(size_t slot, uint64_t version) override;
@@ -90,6 +94,8 @@ class SealedSegment final : public Segment {
   double max_norm_ = 0;
   // Mapped.
   FileMapping codes_;
+  std::optional<FileMapping> row_hashes_;  // nothing in an older file
+  mutable std::atomic<bool> damaged_{false};
   FileMapping squared_norms_;
   FileMapping row_ids_;
   FileMapping word_ends_;

@@ -47,6 +47,10 @@ class Segment {
     return {*at.row_ids, Word(slot), at.codes, *at.squared_norms};
   }
 
+  // Whether the row at the table's precision is what was written; noted where it isn't. What lies
+  // in a mapped file is looked at before each use.
+  virtual bool IsWhole(size_t /*slot*/) const { return true; }
+
   // This one, if it is sealed; else null.
   virtual const SealedSegment* sealed() const { return nullptr; }
 

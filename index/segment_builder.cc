@@ -100,6 +100,14 @@ class Builder {
     VT_RETURN_IF_ERROR(WriteColumn(SegmentSection::kCodes, [this](const Place& place) {
       return Bytes(place.segment->Columns(place.slot).codes, codec_.row_bytes());
     }));
+    uint32_t hash = 0;
+    bool whole = true;
+    VT_RETURN_IF_ERROR(WriteColumn(SegmentSection::kRowHashes, [&](const Place& place) {
+      whole = whole && place.segment->IsWhole(place.slot);
+      hash = HashOfRow(place.segment->Columns(place.slot).codes, codec_.row_bytes());
+      return Bytes(&hash, sizeof(hash));
+    }));
+    if (!whole) return absl::DataLossError("a row of the index isn't what was written");
     VT_RETURN_IF_ERROR(WriteColumn(SegmentSection::kSquaredNorms, [](const Place& place) {
       return Bytes(place.segment->Columns(place.slot).squared_norms, sizeof(double));
     }));

@@ -46,6 +46,10 @@ absl::Status SyncFolderOf(const std::string& path) {
 
 uint64_t HashOfWord(std::string_view word) { return XXH3_64bits(word.data(), word.size()); }
 
+uint32_t HashOfRow(const char* codes, size_t bytes) {
+  return static_cast<uint32_t>(XXH3_64bits(codes, bytes));
+}
+
 OwnedFile::~OwnedFile() {
   if (fd_ >= 0) close(fd_);
 }

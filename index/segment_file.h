@@ -37,6 +37,7 @@ enum class SegmentSection : uint32_t {
   kRecallCurve = 16,   // width u32, recall@10 float, recall@100 float per point
   kCoarseCodes = 17,   // slots x stride: upper halves of the search codes
   kFineCodes = 18,     // slots x stride: lower halves
+  kRowHashes = 19,     // u32 per slot: HashOfRow of its part of kCodes; older files have none
 };
 
 // What a segment file says of itself.
@@ -180,5 +181,8 @@ absl::Status SyncFolderOf(const std::string& path);
 
 // The hash that places a word in kWordMap.
 uint64_t HashOfWord(std::string_view word);
+
+// The hash that a row of kCodes is checked by before it is used.
+uint32_t HashOfRow(const char* codes, size_t bytes);
 
 }  // namespace vectable

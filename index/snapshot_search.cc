@@ -159,7 +159,10 @@ class IndexSnapshot::Request {
 
 absl::StatusOr<std::vector<IndexResult>> IndexSnapshot::Search(
     std::span<const IndexQuery> queries, const IndexSearchOptions& options) const {
-  return IndexSnapshot::Request(*this, queries, options).Run();
+  absl::StatusOr<std::vector<IndexResult>> results =
+      IndexSnapshot::Request(*this, queries, options).Run();
+  if (damaged()) return absl::DataLossError("a row of the index isn't what was written");
+  return results;
 }
 
 uint64_t IndexSnapshot::RowsScanned(const IndexSearchOptions& options) const {

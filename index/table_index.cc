@@ -19,15 +19,27 @@ constexpr size_t kMostUnsealed = 8;
 std::optional<IndexedRow> IndexSnapshot::FindWord(std::string_view word) const {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     const uint32_t slot = part->segment->FindWord(word, part->slots, version_);
-    if (slot != kNoSlot) return part->segment->Row(slot);
+    if (slot != kNoSlot) return RowAt(*part->segment, slot);
   }
   return std::nullopt;
+}
+
+IndexedRow IndexSnapshot::RowAt(const Segment& segment, uint32_t slot) {
+  segment.IsWhole(slot);  // a search with it fails if it isn't
+  return segment.Row(slot);
+}
+
+bool IndexSnapshot::damaged() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
+    const SealedSegment* const sealed = part.segment->sealed();
+    return sealed != nullptr && sealed->damaged();
+  });
 }
 
 std::optional<IndexedRow> IndexSnapshot::FindRowId(uint64_t row_id) const {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     const uint32_t slot = part->segment->FindRowId(row_id, part->slots, version_);
-    if (slot != kNoSlot) return part->segment->Row(slot);
+    if (slot != kNoSlot) return RowAt(*part->segment, slot);
   }
   return std::nullopt;
 }

@@ -101,7 +101,7 @@ class IndexSnapshot {
   std::vector<RowBlock> Blocks() const;
   uint64_t version() const { return version_; }
 
-  // The live row, or nothing. One step, by hash.
+  // The live row, or nothing. One step, by hash. A damaged row shows in damaged().
   std::optional<IndexedRow> FindWord(std::string_view word) const;
   std::optional<IndexedRow> FindRowId(uint64_t row_id) const;
 
@@ -109,6 +109,8 @@ class IndexSnapshot {
   // Reads what no search has checked yet: the rows' codes in segment files. DATA_LOSS for damage;
   // ends early when `stop` says so.
   absl::Status CheckSegments(const std::function<bool()>& stop) const;
+  // Whether a row was met that wasn't what was written, since the last CheckSegments that was fine.
+  bool damaged() const;
   // Whether anything of it might be merged: rows that aren't sealed, from so many on, or segments
   // that are mostly dead. A guess that costs nothing.
   bool MayMerge(size_t close_from) const;
@@ -122,7 +124,7 @@ class IndexSnapshot {
   // The k nearest rows to each query by the metric's score, computed in double: exact, or with the
   // recall that was asked for, by walks along the graphs of the segments that have one. Answers are
   // exact where a scan is as fast, where no walk reaches the recall, and where walks found fewer
-  // than k. The results are in the order of the queries.
+  // than k. The results are in the order of the queries. DATA_LOSS where damaged().
   absl::StatusOr<std::vector<IndexResult>> Search(std::span<const IndexQuery> queries,
                                                   const IndexSearchOptions& options) const;
   // What a search for one query is likely to cost, in rows that a scan looks at; costs next to
@@ -132,6 +134,7 @@ class IndexSnapshot {
  private:
   class Request;
 
+  static IndexedRow RowAt(const Segment& segment, uint32_t slot);
   // Live rows with an id below `end`.
   uint64_t RowsBelow(std::optional<uint64_t> end) const;
 

@@ -268,6 +268,35 @@ TEST_F(MergingTest, DamagedRowsAreFoundByTheCheckAndMadeAnew) {
   Check();
 }
 
+TEST_F(MergingTest, NoAnswerComesFromDamagedRows) {
+  Put(0, 1500);
+  Optimize();
+  table_.reset();
+  fixture_.Close();
+  for (size_t row = 0; row < 1500; row += 7) {
+    Flip(SegmentFiles().front(), 4096 + row * kDimensions * 4 + 3);  // a sign or an exponent
+  }
+  fixture_.Open();
+  table_ = fixture_.table("t");
+  // From the first moment on: right, or an error that says to try again.
+  const absl::Time until = absl::Now() + absl::Seconds(60);
+  while (absl::Now() < until) {
+    const QueryTarget target = std::span<const float>(model_.begin()->second);
+    SearchOptions options;
+    options.exact = true;
+    const auto answer = table_->Nearest({&target, 1}, options);
+    if (answer.ok()) {
+      EXPECT_EQ(answer->queries[0].hits[0].word, model_.begin()->first);
+      break;
+    }
+    ASSERT_THAT(answer, StatusIs(absl::StatusCode::kUnavailable, "its index is damaged"));
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  ASSERT_NO_FATAL_FAILURE(Check());
+  while (!Reported("its index is damaged and made anew")) absl::SleepFor(absl::Milliseconds(1));
+  Check();
+}
+
 TEST_F(MergingTest, AnIndexAheadOfItsStoreIsMadeAnew) {
   Put(0, 1200);
   TempDir copy;

@@ -331,6 +331,9 @@ class SegmentFileTest : public testing::TestWithParam<std::tuple<Metric, Precisi
       EXPECT_THAT((*opened)->CheckCodes(), IsOk());
     } else if (part->kind == static_cast<uint32_t>(SegmentSection::kCodes)) {
       ASSERT_THAT(opened, IsOk()) << "byte " << offset;
+      EXPECT_FALSE((*opened)->damaged());
+      EXPECT_FALSE((*opened)->IsWhole((offset - part->begin) / rows_.codec().row_bytes()));
+      EXPECT_TRUE((*opened)->damaged());
       EXPECT_THAT((*opened)->CheckCodes(), StatusIs(absl::StatusCode::kDataLoss, "damaged"));
     } else {
       EXPECT_EQ(code, absl::StatusCode::kDataLoss)
@@ -488,9 +491,11 @@ TEST_F(SegmentWriterTest, TheBytesOfAFileStayAsTheyAre) {
   const std::string_view row_ids("\x07\0\0\0\0\0\0\0\x02\x01\0\0\0\0\0\0", 16);
   const std::string_view words("zebracat");
 
-  // Codes, squared norms, row ids, word ends, words, both maps, both halves of search codes, norms.
+  // Codes, hashes of rows, squared norms, row ids, word ends, words, both maps, both halves of
+  // search codes, norms.
   const std::vector<std::pair<uint32_t, uint64_t>> sections = {
-      {1, 16}, {6, 16}, {7, 16}, {8, 16}, {9, 8}, {10, 16}, {11, 16}, {17, 24}, {18, 16}, {5, 8}};
+      {1, 16},  {19, 8},  {6, 16},  {7, 16},  {8, 16}, {9, 8},
+      {10, 16}, {11, 16}, {17, 24}, {18, 16}, {5, 8}};
   std::string header = "VTSEGMNT";
   PutU32Le(header, 2);                              // format version
   PutU64Le(header, kPage * (1 + sections.size()));  // bytes of the file
@@ -514,12 +519,17 @@ TEST_F(SegmentWriterTest, TheBytesOfAFileStayAsTheyAre) {
   header.resize(kPage - 8);
   PutU64Le(header, HashOfWord(header));
   EXPECT_TRUE(bytes.substr(0, kPage) == header);
-  EXPECT_EQ(bytes.substr(3 * kPage, 16), row_ids);
-  EXPECT_EQ(bytes.substr(4 * kPage, 16), std::string("\x05\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(5 * kPage, 8), words);
+  std::string hashes;
+  for (const size_t row : {0, 1}) {
+    PutU32Le(hashes, static_cast<uint32_t>(HashOfWord(bytes.substr(kPage + 8 * row, 8))));
+  }
+  EXPECT_EQ(bytes.substr(2 * kPage, 8), hashes);
+  EXPECT_EQ(bytes.substr(4 * kPage, 16), row_ids);
+  EXPECT_EQ(bytes.substr(5 * kPage, 16), std::string("\x05\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(6 * kPage, 8), words);
   // 3, 4 are the codes 95, 127, whose halves are 13, 15 and 15, 15; the scale is 4 / 127.
-  EXPECT_EQ(bytes.substr(8 * kPage + 12, 4), std::string("\xFD\0\0\0", 4));
-  EXPECT_EQ(bytes.substr(9 * kPage + 8, 4), std::string("\xFF\0\0\0", 4));
+  EXPECT_EQ(bytes.substr(9 * kPage + 12, 4), std::string("\xFD\0\0\0", 4));
+  EXPECT_EQ(bytes.substr(10 * kPage + 8, 4), std::string("\xFF\0\0\0", 4));
   // Of a known text, so that the function can't change unseen.
   EXPECT_EQ(HashOfWord("zebra"), 9'795'273'900'099'882'599U);
 }
