@@ -4,11 +4,11 @@
 
 namespace vectable {
 
-// Turns SIGINT, SIGTERM and SIGHUP from interruptions into something the main thread waits for.
-// Made in the main thread before any other thread begins, since threads inherit what is blocked.
+// Turns SIGINT, SIGTERM and SIGHUP from interruptions into something the main thread waits for. One
+// to a process, made before it does anything that a signal mustn't end.
 class ProcessSignals {
  public:
-  // Blocks the signals; one that comes from now on is kept. Ignores SIGPIPE.
+  // From now on a signal is kept until it is waited for. Ignores SIGPIPE.
   ProcessSignals();
 
   // Waits for SIGINT or SIGTERM and returns its name; calls `on_hangup` for each SIGHUP until then.

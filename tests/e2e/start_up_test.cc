@@ -87,6 +87,18 @@ TEST(StartUpTest, WrongUsage) {
   EXPECT_EQ(process->Wait(), 2);
 }
 
+TEST(StartUpTest, AStopAsSoonAsItListensIsAProperOne) {
+  const TempDir directory;
+  for (int i = 0; i < 10; ++i) {
+    const auto process = Process::Start({ProgramPath("vectable-server"), "--data",
+                                         directory.path() + "/data", "--listen", "127.0.0.1:0"});
+    ASSERT_TRUE(process->FirstLine().has_value());
+    process->Signal(i % 2 == 0 ? SIGTERM : SIGINT);
+    ASSERT_EQ(process->Wait(), 0) << process->err();
+    ASSERT_THAT(process->err(), HasSubstr("stopped"));
+  }
+}
+
 TEST(StartUpTest, AClientWithNoServer) {
   ServerProcess server;
   const std::string address = server.address();
