@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/ascii.h"
+#include "server/config_file.h"
 #include "server/version.h"
 
 namespace vectable {
@@ -145,13 +147,15 @@ void AddAccessFlags(CLI::App& app, ServerOptions& options) {
   }
 }
 
-// An option whose text must be an address to listen on; `take` gets it.
+// An option whose text must be an address to listen on, or empty for none; `take` gets it.
 CLI::Option* AddAddress(CLI::App& app, const std::string& flag, const std::string& text,
                         std::function<void(const ListenAddress&)> take) {
   return app
       .add_option_function<std::string>(
           flag, [](const std::string&) {}, text)
+      ->run_callback_for_default()
       ->check([take = std::move(take)](const std::string& given) {
+        if (given.empty()) return std::string();
         const auto address = ParseListenAddress(given);
         if (!address.ok()) return std::string(address.status().message());
         take(*address);
@@ -234,7 +238,7 @@ std::vector<std::string> FromEnvironment(const CLI::App& app, std::vector<std::s
     if (!option->get_configurable() && name != "config") continue;
     const std::string variable = EnvironmentName(name);
     const char* const value = std::getenv(variable.c_str());
-    if (value == nullptr) continue;
+    if (value == nullptr || *value == '\0') continue;
     arguments.push_back("--" + name + "=" + value);
     names.push_back(variable);
   }
@@ -267,6 +271,7 @@ std::variant<ServerOptions, ExitStatus> ParseServerOptions(int argc, const char*
   AddWatchingFlags(app, options);
   AddLimitFlags(app, options.limits);
   AddGeneralFlags(app, options, log_level, print_config);
+  app.config_formatter(std::make_shared<ConfigFile>(app));
   std::vector<std::string> variables;
   // The last of several counts, and a file only where there is none.
   std::vector<std::string> arguments = FromEnvironment(app, variables);

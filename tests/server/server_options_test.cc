@@ -108,8 +108,22 @@ TEST(ServerOptions, ConfigFile) {
   EXPECT_EQ(options.limits.max_k, 77U);
   EXPECT_EQ(options.queue, 6U);
 
-  std::ofstream(path) << "data = \"d\"\nmax_kk = 3\n";
-  EXPECT_EQ(ExitOf({"--config", path}), 2);
+  for (const char* line :
+       {"max_kk = 3", "max-k", "max-k =", "= 3", "[section]", "max-k = 1 2", "max-k = [1,2]",
+        "queue = 4\nqueue = 5", "data = my data", "tokens = \"a", "tokens = \"a\"b", "tokens = a#b",
+        "tokens = \"a\"b\"", "--queue = 3", "tokens = \""}) {
+    std::ofstream(path) << "# options\n" << line << "\n";
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(ExitOf({"--data", "d", "--config", path}), 2) << line;
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("config file, line "),
+              std::string::npos)
+        << line;
+  }
+  std::ofstream(path) << "data = 'a \"#b\"'\r\n  tokens = \"it's\"  \nmetrics-listen = \"\"\n";
+  const ServerOptions quoted = MustParse({"--config", path});
+  EXPECT_EQ(quoted.data, "a \"#b\"");
+  EXPECT_EQ(quoted.tokens, "it's");
+  EXPECT_FALSE(quoted.metrics_listen.has_value());
 }
 
 // Sets a variable of the environment for a while.
@@ -137,11 +151,13 @@ TEST(ServerOptions, TheCommandLineGoesBeforeTheEnvironmentAndThatBeforeTheFile) 
   const Variable insecure("VECTABLE_SERVER_INSECURE", "true");
   const Variable listen("VECTABLE_SERVER_LISTEN", "0.0.0.0:3");
   const Variable unknown("VECTABLE_SERVER_SERVICE_HOST", "10.0.0.1");
+  const Variable empty("VECTABLE_SERVER_TOKENS", "");
   const ServerOptions options = MustParse({"--queue", "3"});
   EXPECT_EQ(options.data, "from file");
   EXPECT_EQ(options.limits.max_keys, 1U);
   EXPECT_EQ(options.limits.max_k, 2U);
   EXPECT_EQ(options.queue, 3U);
+  EXPECT_EQ(options.tokens, "");
   EXPECT_TRUE(options.insecure);
   EXPECT_EQ(options.listen.port, 3);
   EXPECT_EQ(options.log_level, spdlog::level::debug);
@@ -159,13 +175,14 @@ TEST(ServerOptions, AnErrorNamesTheVariables) {
 TEST(ServerOptions, WhatIsPrintedIsReadAgain) {
   const TempDir dir;
   const std::string path = dir.path() + "/server.conf";
-  const std::vector<std::string> given = {"--data",           dir.path() + "/a folder = odd",
-                                          "--listen",         "[::1]:7",
-                                          "--sync",           "false",
-                                          "--max-k",          "5",
-                                          "--tokens",         "some/file",
-                                          "--metrics-listen", "127.0.0.1:8",
-                                          "--log-level",      "warn"};
+  const std::vector<std::string> given = {
+      "--data",           dir.path() + "/a folder; with #odd = name",
+      "--listen",         "[::1]:7",
+      "--sync",           "false",
+      "--max-k",          "5",
+      "--tokens",         "some/file",
+      "--metrics-listen", "127.0.0.1:8",
+      "--log-level",      "warn"};
   std::vector<std::string> print = given;
   print.push_back("--print-config");
   ::testing::internal::CaptureStdout();
