@@ -25,15 +25,17 @@ absl::Status CannotConnect(const ClientOptions& options, const absl::Status& why
   // A server that speaks the other way leaves just this in gRPC's words.
   const bool reached = !absl::StrContains(why.message(), "refused") &&
                        !absl::StrContains(why.message(), "resolution");
-  return absl::UnavailableError(fmt::format(
-      "no server answers at {} (is vectable-server running? --server or VECTABLE_SERVER names "
-      "another address){}{}",
-      options.server,
-      !reached ? ""
-      : options.tls.enabled
-          ? "; does it use TLS, with a certificate that --tls-ca signed for this name?"
-          : "; does it use TLS (--tls, --tls-ca)?",
-      reached && options.tls.enabled ? fmt::format(" {}", std::string(why.message())) : ""));
+  if (reached && options.tls.enabled) {
+    return absl::UnavailableError(
+        fmt::format("no TLS connection to {}: does the server use TLS, with a certificate for this "
+                    "name that --tls-ca signed, and does it ask for one of the client (--tls-cert, "
+                    "with its own --tls-key)? gRPC says: {}",
+                    options.server, std::string(why.message())));
+  }
+  return absl::UnavailableError(
+      fmt::format("no server answers at {} (is vectable-server running? --server or "
+                  "VECTABLE_SERVER names another address){}",
+                  options.server, reached ? "; does it use TLS (--tls, --tls-ca)?" : ""));
 }
 
 // Whether the server answered: one that refuses, or can't be found, is tried again until

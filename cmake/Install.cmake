@@ -14,7 +14,7 @@ install(TARGETS vectable vectable-server RUNTIME COMPONENT vectable)
 install(DIRECTORY proto/vectable DESTINATION ${proto_dir} COMPONENT vectable FILES_MATCHING PATTERN "*.proto")
 install(FILES packaging/vectable-server.service DESTINATION lib/systemd/system COMPONENT vectable)
 install(FILES packaging/server.conf DESTINATION /etc/vectable COMPONENT vectable)
-install(FILES README.md docs/operations.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT vectable)
+install(FILES README.md docs/operations.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vectable COMPONENT vectable)
 
 # client.h and what it includes.
 install(FILES client/client.h client/row_uploader.h DESTINATION ${include_dir}/client COMPONENT vectable-dev)
@@ -41,6 +41,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION database)
 set(CPACK_DEBIAN_VECTABLE_PACKAGE_NAME vectable)
 set(CPACK_DEBIAN_VECTABLE_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_VECTABLE_PACKAGE_RECOMMENDS libopenblas0-pthread)
 set(CPACK_DEBIAN_VECTABLE_PACKAGE_CONTROL_EXTRA
     ${PROJECT_SOURCE_DIR}/packaging/debian/postinst ${PROJECT_SOURCE_DIR}/packaging/debian/conffiles)
 set(CPACK_DEBIAN_VECTABLE-DEV_PACKAGE_NAME vectable-dev)

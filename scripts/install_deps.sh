@@ -4,10 +4,11 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: install_deps.sh [--test] [--bench]
+Usage: install_deps.sh [--test] [--bench] [--package]
   Installs what building and running Vectable needs (Debian 12 or newer).
   --test   also what scripts/test.sh needs: clang, its tools and its sanitizer runtime
   --bench  also what bench/compare.sh compares with: hnswlib and gensim
+  --package  also what cpack makes Debian packages with
 USAGE
 }
 
@@ -26,11 +27,13 @@ packages=(
 )
 test_packages=(clang libclang-rt-14-dev libomp-dev clang-format clang-tidy)
 bench_packages=(libhnswlib-dev python3-gensim)
+package_packages=(dpkg-dev file)
 
 for argument in "$@"; do
   case "$argument" in
     --test) packages+=("${test_packages[@]}") ;;
     --bench) packages+=("${bench_packages[@]}") ;;
+    --package) packages+=("${package_packages[@]}") ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
   esac

@@ -131,17 +131,16 @@ size_t AccessTokens::size() const {
   return known == nullptr ? 0 : known->size();
 }
 
-absl::StatusOr<std::string> AccessTokens::Admit(std::string_view authorization,
-                                                const RpcMethod& method) const {
+Admission AccessTokens::Admit(std::string_view authorization, const RpcMethod& method) const {
   const std::shared_ptr<const Entries> known = entries();
-  if (known == nullptr) return std::string();
+  if (known == nullptr) return {};
   const absl::string_view token =
       TokenIn(absl::string_view(authorization.data(), authorization.size()));
   if (token.empty()) {
-    return absl::UnauthenticatedError(absl::StrCat(
-        method.Label(),
-        ": this server wants a token, in the header 'authorization: Bearer TOKEN' (vectable "
-        "takes it from --token-file or VECTABLE_TOKEN)"));
+    return {"", absl::UnauthenticatedError(absl::StrCat(
+                    method.Label(),
+                    ": this server wants a token, in the header 'authorization: Bearer TOKEN' "
+                    "(vectable takes it from --token-file or VECTABLE_TOKEN)"))};
   }
   // All are compared, whichever fits.
   const Digest digest = DigestOf(token);
@@ -150,15 +149,15 @@ absl::StatusOr<std::string> AccessTokens::Admit(std::string_view authorization,
     if (CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0) found = &entry;
   }
   if (found == nullptr) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(method.Label(), ": this server doesn't know the token (or no longer)"));
+    return {"", absl::UnauthenticatedError(absl::StrCat(
+                    method.Label(), ": this server doesn't know the token (or no longer)"))};
   }
   if (found->right < method.needs) {
-    return absl::PermissionDeniedError(absl::StrCat(method.Label(), " needs a token that is ",
-                                                    RightText(method.needs), "; that of ",
-                                                    found->name, " is ", RightText(found->right)));
+    return {found->name, absl::PermissionDeniedError(absl::StrCat(
+                             method.Label(), " needs a token that is ", RightText(method.needs),
+                             "; that of ", found->name, " is ", RightText(found->right)))};
   }
-  return found->name;
+  return {found->name, absl::OkStatus()};
 }
 
 }  // namespace vectable

@@ -21,6 +21,12 @@ inline constexpr size_t kLeastTokenBytes = 16;
 inline constexpr size_t kMostTokenBytes = 512;
 inline constexpr size_t kMostTokens = 1'000;
 
+// Whether a call is let in.
+struct Admission {
+  std::string caller;   // whose token it shows; empty for none, and one that isn't known
+  absl::Status status;  // OK, or why not
+};
+
 // Who may call what: the bearer tokens of a file (RFC 6750), one a line:
 //
 //   # NAME     RIGHT (read-only, read-write or admin)   TOKEN
@@ -42,10 +48,10 @@ class AccessTokens {
   // The number of tokens; 0: everybody may call everything.
   size_t size() const;
 
-  // Whose token the value of an "authorization" header holds (empty: there is none), if it allows
-  // the call; "" where no tokens are loaded. UNAUTHENTICATED for no token, another scheme or an
-  // unknown token; PERMISSION_DENIED for a right that is too weak. Takes as long for any token.
-  absl::StatusOr<std::string> Admit(std::string_view authorization, const RpcMethod& method) const;
+  // Whether the token in the value of an "authorization" header (empty: there is none) allows the
+  // call; all calls are where no tokens are loaded. UNAUTHENTICATED for no token, another scheme or
+  // an unknown token; PERMISSION_DENIED for a right that is too weak. Takes as long for any token.
+  Admission Admit(std::string_view authorization, const RpcMethod& method) const;
 
  private:
   using Digest = std::array<uint8_t, 32>;

@@ -29,11 +29,28 @@ std::string SlowLine(const EndedCall& call) {
   return line;
 }
 
+bool IsOurFault(absl::StatusCode code) {
+  return code == absl::StatusCode::kInternal || code == absl::StatusCode::kDataLoss ||
+         code == absl::StatusCode::kUnknown;
+}
+
+// "RowService/Scan failed: DATA_LOSS, reading rows: ..."
+std::string FailedLine(const EndedCall& call) {
+  std::string line = absl::StrCat(call.method.Label(), " failed");
+  if (const std::string subject = call.subject(); !subject.empty()) {
+    absl::StrAppend(&line, ", ", subject);
+  }
+  absl::StrAppend(&line, ": ", absl::StatusCodeToString(call.outcome.code()), ", ",
+                  call.outcome.message());
+  return line;
+}
+
 }  // namespace
 
 void CallReporter::Report(const EndedCall& call) {
   metrics_.Count(call.method, call.outcome.code(), call.took);
   if (call.method.audited && options_.audit) options_.audit(AuditLine(call));
+  if (IsOurFault(call.outcome.code()) && options_.failed) options_.failed(FailedLine(call));
   if (!call.method.streams && call.took >= options_.slow_after && options_.slow) {
     options_.slow(SlowLine(call));
   }

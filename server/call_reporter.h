@@ -31,8 +31,9 @@ struct EndedCall {
 class CallReporter {
  public:
   struct Options {
-    LineSink audit = {};  // a line for each change of a table, tried or done
-    LineSink slow = {};   // a line for each slow unary call
+    LineSink audit = {};   // a line for each change of a table, tried or done
+    LineSink failed = {};  // a line for each call that failed by the server's own fault
+    LineSink slow = {};    // a line for each slow unary call
     absl::Duration slow_after = absl::InfiniteDuration();
   };
 

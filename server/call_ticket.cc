@@ -30,21 +30,14 @@ CallTicket::CallTicket(const CallEnvironment& environment, const RpcMethod& meth
       begin_(absl::Now()) {
   if (method.audited) peer_ = context.peer();
   if (environment.access.size() == 0) return;
-  absl::StatusOr<std::string> caller;
-  if (const auto authorization = AuthorizationOf(context); authorization.ok()) {
-    caller = environment.access.Admit(*authorization, method);
-  } else {
-    caller = authorization.status();
-  }
-  if (caller.ok()) {
-    caller_ = *std::move(caller);
-  } else {
-    admission_ = caller.status();
-  }
+  const absl::StatusOr<std::string_view> authorization = AuthorizationOf(context);
+  admission_ = authorization.ok() ? environment.access.Admit(*authorization, method)
+                                  : Admission{"", authorization.status()};
 }
 
 void CallTicket::End(const absl::Status& outcome, absl::FunctionRef<std::string()> subject) const {
-  environment_.reporter.Report({method_, caller_, peer_, subject, outcome, absl::Now() - begin_});
+  environment_.reporter.Report(
+      {method_, admission_.caller, peer_, subject, outcome, absl::Now() - begin_});
 }
 
 }  // namespace vectable

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
+#include "server/access_tokens.h"
 #include "server/calls_under_way.h"
 #include "server/rpc_method.h"
 
@@ -22,7 +23,8 @@ class CallTicket {
              const grpc::CallbackServerContext& context);
 
   // OK, or why the caller may not make this call; see AccessTokens::Admit.
-  const absl::Status& admission() const { return admission_; }
+  const absl::Status& admission() const { return admission_.status; }
+  const RpcMethod& method() const { return method_; }
 
   // Reports how the call ended; called once, before gRPC is given the answer. `subject` says what
   // it was about, as in "table 'glove'"; empty when that isn't known.
@@ -36,9 +38,8 @@ class CallTicket {
   const RpcMethod& method_;
   const CallsUnderWay::Ticket counted_;
   const absl::Time begin_;
-  std::string caller_;  // a token's name; empty where no tokens are asked for
-  std::string peer_;    // "ipv4:127.0.0.1:40000", of calls that are audited
-  absl::Status admission_;
+  std::string peer_;  // "ipv4:127.0.0.1:40000", of calls that are audited
+  Admission admission_;
 };
 
 }  // namespace vectable

@@ -1,8 +1,12 @@
 #include "server/logging.h"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/names.h"
 #include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
 #include "spdlog/sinks/basic_file_sink.h"
@@ -41,14 +45,20 @@ std::shared_ptr<spdlog::logger> MakeStderrLogger(spdlog::level::level_enum level
 }
 
 absl::StatusOr<std::shared_ptr<spdlog::logger>> MakeFileLogger(const std::string& path) {
+  // The library would make the folder of a mistyped path.
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat(Quoted(path), ": there is no such folder"));
+  }
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     auto logger = std::make_shared<spdlog::logger>("file", std::move(sink));
     logger->set_pattern(kPattern);
     logger->flush_on(spdlog::level::trace);
     return logger;
-  } catch (const spdlog::spdlog_ex& error) {
-    return absl::InvalidArgumentError(error.what());
+  } catch (const spdlog::spdlog_ex& exception) {
+    return absl::InvalidArgumentError(exception.what());
   }
 }
 

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -75,6 +77,7 @@ absl::StatusOr<LineSink> MakeAuditSink(const std::string& path,
 CallReporter::Options MakeReporterOptions(const ServerOptions& options, LineSink audit,
                                           const std::shared_ptr<spdlog::logger>& log) {
   return {.audit = std::move(audit),
+          .failed = [log](const std::string& line) { log->error("{}", line); },
           .slow = [log](const std::string& line) { log->warn("slow: {}", line); },
           .slow_after = options.slow_ms == 0 ? absl::InfiniteDuration()
                                              : absl::Milliseconds(options.slow_ms)};
@@ -128,6 +131,10 @@ absl::Status LoadTokens(const ServerOptions& options, AccessTokens& access, spdl
   if (options.tokens.empty()) return absl::OkStatus();
   VT_RETURN_IF_ERROR(access.Load(options.tokens));
   log.info("{} access tokens", access.size());
+  struct stat facts {};
+  if (stat(options.tokens.c_str(), &facts) == 0 && (facts.st_mode & 0077) != 0) {
+    log.warn("the token file {} can be read by others: chmod 600", options.tokens);
+  }
   return absl::OkStatus();
 }
 
@@ -218,6 +225,7 @@ int Serve(const ServerOptions& options) {
 }  // namespace vectable
 
 int main(int argc, char** argv) {
+  umask(umask(0) | 0077);  // what is written is nobody else's to read
   const auto parsed = vectable::ParseServerOptions(argc, argv);
   if (const auto* status = std::get_if<vectable::ExitStatus>(&parsed)) return *status;
   return vectable::Serve(std::get<vectable::ServerOptions>(parsed));

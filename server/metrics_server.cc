@@ -15,8 +15,8 @@
 namespace vectable {
 namespace {
 
-constexpr size_t kThreads = 2;
-constexpr time_t kWaitSeconds = 5;  // for a request's rest, and for a client to read
+constexpr size_t kThreads = 8;      // each has one connection, idle ones too
+constexpr time_t kWaitSeconds = 1;  // for a request, its rest, and a client to read
 constexpr size_t kMostRequestBytes = 4'096;
 
 // Without the library's SO_REUSEPORT, with which two servers share a port silently.
@@ -34,6 +34,8 @@ MetricsServer::MetricsServer(ListenAddress address,
       http_(std::make_unique<httplib::Server>()) {
   http_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   http_->set_socket_options(SetSocketOptions);
+  http_->set_keep_alive_max_count(1);
+  http_->set_keep_alive_timeout(kWaitSeconds);
   http_->set_read_timeout(kWaitSeconds);
   http_->set_write_timeout(kWaitSeconds);
   http_->set_payload_max_length(kMostRequestBytes);

@@ -35,7 +35,13 @@ UnaryCallBase::UnaryCallBase(const CallEnvironment& environment, const RpcMethod
       state_(*io.context) {}
 
 void UnaryCallBase::Start() {
-  if (!ticket_.admission().ok()) return End(ticket_.admission());
+  if (!ticket_.admission().ok()) {
+    // What was refused is worth noting, too.
+    if (ticket_.method().audited && io_.request->Length() <= kShortRequestBytes) {
+      IgnoreStatus(Guarded([this] { return ParseOnce(); }), "the call is refused anyway");
+    }
+    return End(ticket_.admission());
+  }
   if (!RunIfShort()) Queue();
 }
 

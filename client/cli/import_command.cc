@@ -31,6 +31,7 @@ std::string Acknowledged(const ImportSummary& summary, const std::string& table)
   if (summary.created && summary.inserted + summary.replaced == 0) {
     return fmt::format("no row was acknowledged; the new, empty table {} stays", Quoted(table));
   }
+  if (summary.inserted + summary.replaced == 0) return "no row was acknowledged";
   return fmt::format(
       "{} rows were acknowledged before and are in table {} ({} inserted, {} replaced)",
       WithThousands(summary.inserted + summary.replaced), Quoted(table),

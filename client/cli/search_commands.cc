@@ -80,7 +80,7 @@ std::string LabelText(const QueryLabel& label) {
 std::string ShortText(v1::ShortReason reason, uint64_t k) {
   switch (reason) {
     case v1::SHORT_REASON_TABLE_SMALLER:
-      return fmt::format("fewer than {}: the table has no more rows\n", k);
+      return fmt::format("fewer than {}: the table has no more rows that can be hits\n", k);
     case v1::SHORT_REASON_FILTERED:
       return fmt::format(
           "fewer than {}: the other rows can't be hits (the query's own word, --exclude, "
@@ -186,8 +186,7 @@ void CheckArguments(NearestArguments& arguments, bool vector_given) {
     throw CLI::ValidationError("nearest", "give a word, --id or --vector to look near");
   }
   if (arguments.k && (*arguments.k == 0 || *arguments.k > UINT32_MAX)) {
-    throw CLI::ValidationError(
-        "-k", fmt::format("{} is too {}", *arguments.k, *arguments.k == 0 ? "small" : "large"));
+    throw CLI::ValidationError("-k", fmt::format("{} is not 1 to {}", *arguments.k, UINT32_MAX));
   }
   if (vector_given) {
     const std::vector<std::string> texts = SplitAtCommas(arguments.vector_text);

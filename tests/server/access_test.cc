@@ -133,7 +133,8 @@ TEST_F(AccessTest, ARefusedCallChangesNothing) {
 
   const std::vector<std::string> lines = audited();
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_NE(lines[0].find("CreateTable by anyone from ipv4:127.0.0.1:"), std::string::npos);
+  EXPECT_NE(lines[0].find("CreateTable table 't' of 2 dimensions by reader from ipv4:127.0.0.1:"),
+            std::string::npos);
   EXPECT_NE(lines[0].find("PERMISSION_DENIED"), std::string::npos);
   EXPECT_NE(lines[1].find("CreateTable table 't' of 2 dimensions by writer from ipv4:127.0.0.1:"),
             std::string::npos);

@@ -33,7 +33,9 @@ class AccessTokensTest : public ::testing::Test {
   }
   absl::StatusOr<std::string> Admit(const std::string& authorization,
                                     const RpcMethod& method = rpcs::kNearest) const {
-    return tokens_.Admit(authorization, method);
+    const Admission admission = tokens_.Admit(authorization, method);
+    if (!admission.status.ok()) return admission.status;
+    return admission.caller;
   }
 
   TempDir directory_;
