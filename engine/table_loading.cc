@@ -146,7 +146,8 @@ absl::StatusOr<uint64_t> Table::LoadRows(TableIndex& index, const std::atomic<bo
 }
 
 absl::StatusOr<uint64_t> Table::CatchUp(TableIndex& index, uint64_t sequence, size_t rounds) const {
-  for (; rounds > 0; --rounds) {
+  // A log that can't be read is none of the table's business while it needs nothing of it.
+  for (; rounds > 0 && sequence < writer_.record().applied_sequence; --rounds) {
     VT_ASSIGN_OR_RETURN(const std::vector<LogEntry> entries,
                         parts_.store.ReadLog(table_id_, sequence, kLogEntriesPerRead));
     if (entries.empty()) break;

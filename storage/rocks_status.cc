@@ -7,6 +7,8 @@ namespace {
 
 absl::StatusCode CodeOf(const rocksdb::Status& status) {
   if (status.IsNoSpace()) return absl::StatusCode::kResourceExhausted;
+  // Of a file that another file of the store names.
+  if (status.IsPathNotFound()) return absl::StatusCode::kDataLoss;
   switch (status.code()) {
     case rocksdb::Status::kOk:
       return absl::StatusCode::kOk;
