@@ -182,6 +182,7 @@ TEST_F(LoadingTest, RowsThatVanishWhileADropGoesOnAreNoError) {
     absl::SleepFor(absl::Milliseconds(200));
   };
   ReopenHeld();
+  ASSERT_THAT(Put("new", {5, 5}), IsOk());  // to be read from the log
   ASSERT_THAT(fixture_.db().DropTable("t"), IsOk());
   table_.reset();
   fixture_.Close();
