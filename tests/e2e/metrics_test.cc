@@ -75,7 +75,9 @@ TEST(MetricsProgramTest, TheHeapIsMeasured) {
   server.RunJson({"table", "create", "toy", "--dim", "2"});
   const auto memory = server.RunJson({"size", "toy"})["measured"]["database"]["memory"];
   const uint64_t kept = memory["allocator_free_estimate"];
+#ifndef __SANITIZE_ADDRESS__  // whose allocator has no such figure
   EXPECT_GT(kept, 0U);
+#endif
   EXPECT_LT(kept, uint64_t{1} << 30);
 }
 
