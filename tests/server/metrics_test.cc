@@ -4,6 +4,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
 #include "server/call_reporter.h"
@@ -97,6 +98,11 @@ TEST_F(MetricsTest, StreamsAreCountedWhenTheyEnd) {
     v1::NearestStreamResponse reply;
     EXPECT_TRUE(stream->Write(Search("toy", "cat")));
     EXPECT_TRUE(stream->Read(&reply));
+    // The scan may be on its way out still.
+    const absl::Time until = absl::Now() + absl::Seconds(30);
+    while (server().load().calls_under_way > 1 && absl::Now() < until) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
     EXPECT_THAT(StateText(), HasSubstr("vectable_requests_in_flight 1"));
     EXPECT_TRUE(stream->WritesDone());
     EXPECT_FALSE(stream->Read(&reply));
