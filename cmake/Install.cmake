@@ -13,7 +13,14 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Vectable)
 install(TARGETS vectable vectable-server RUNTIME COMPONENT vectable)
 install(DIRECTORY proto/vectable DESTINATION ${proto_dir} COMPONENT vectable FILES_MATCHING PATTERN "*.proto")
 install(FILES packaging/vectable-server.service DESTINATION lib/systemd/system COMPONENT vectable)
-install(FILES packaging/server.conf DESTINATION /etc/vectable COMPONENT vectable)
+# Programs below /usr have their files of options below /etc.
+install(CODE "
+  set(folder \"\${CMAKE_INSTALL_PREFIX}/etc/vectable\")
+  if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+    set(folder /etc/vectable)
+  endif()
+  file(INSTALL \"${PROJECT_SOURCE_DIR}/packaging/server.conf\" DESTINATION \"\${folder}\" TYPE FILE)"
+        COMPONENT vectable)
 install(FILES README.md docs/operations.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vectable COMPONENT vectable)
 
 # client.h and what it includes.
