@@ -179,11 +179,13 @@ class Comparison:
             need_graphs = build or {"graph", "memory"} & wanted
             built = self.build(engines if need_graphs else {"ours": engines["ours"]}, (1, 2) if build else (2,),
                                self.options.build_repeats if build else 1)
-            self.results["build"] = built
+            if build:
+                self.results["build"] = built
+                self.save("build")
             if "graph" in wanted:
                 self.results["graph"] = self.sweep(engines, self.options.repeats)
                 self.results["asked"] = self.asked(engines["ours"], RECALLS, (1, BATCH))
-            self.save("build", *({"graph", "asked"} if "graph" in wanted else ()))
+                self.save("graph", "asked")
             if "exact" in wanted:
                 with self.program("faiss_bench", data) as faiss:
                     self.results["exact"] = self.exact(engines["ours"], faiss)
