@@ -1,6 +1,6 @@
 #include "server/call_ticket.h"
 
-#include <utility>
+#include <iterator>
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
