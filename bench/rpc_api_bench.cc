@@ -134,7 +134,10 @@ int Serve(const std::string& way, std::chrono::microseconds busy) {
   CallsUnderWay under_way;
   const AccessTokens open_to_all;
   CallReporter reporter;
-  const CallEnvironment calls{pool, parked, under_way, limits, open_to_all, reporter};
+  const MemoryBudget memory(0);
+  StuckStreams stuck_streams(absl::Minutes(5));
+  const CallEnvironment calls{pool,        parked,   under_way, limits,
+                              open_to_all, reporter, memory,    stuck_streams};
   SyncService sync;
   InlineService inline_service(busy);
   PoolService pool_service(pool);

@@ -120,13 +120,37 @@ absl::StatusOr<v1::Table> Client::OptimizeTable(const std::string& name) {
   return std::move(*reply.mutable_table());
 }
 
-absl::StatusOr<uint64_t> Client::DropTable(const std::string& name) {
+absl::StatusOr<v1::DropTableResponse> Client::DropTable(const std::string& name) {
   VT_RETURN_IF_ERROR(CheckText("table name", name));
   v1::DropTableRequest request;
   request.set_name(name);
-  VT_ASSIGN_OR_RETURN(const v1::DropTableResponse reply,
-                      impl_->Call(impl_->tables, &v1::TableService::Stub::DropTable, request));
-  return reply.dropped_rows();
+  return impl_->Call(impl_->tables, &v1::TableService::Stub::DropTable, request);
+}
+
+absl::StatusOr<v1::Snapshot> Client::CreateSnapshot(const std::string& name) {
+  VT_RETURN_IF_ERROR(CheckText("snapshot name", name));
+  v1::CreateSnapshotRequest request;
+  request.set_name(name);
+  VT_ASSIGN_OR_RETURN(v1::CreateSnapshotResponse reply,
+                      impl_->Call(impl_->admin, &v1::AdminService::Stub::CreateSnapshot, request));
+  return std::move(*reply.mutable_snapshot());
+}
+
+absl::StatusOr<std::vector<v1::Snapshot>> Client::ListSnapshots() {
+  VT_ASSIGN_OR_RETURN(v1::ListSnapshotsResponse reply,
+                      impl_->Call(impl_->admin, &v1::AdminService::Stub::ListSnapshots,
+                                  v1::ListSnapshotsRequest()));
+  return std::vector<v1::Snapshot>(std::make_move_iterator(reply.mutable_snapshots()->begin()),
+                                   std::make_move_iterator(reply.mutable_snapshots()->end()));
+}
+
+absl::StatusOr<uint64_t> Client::DeleteSnapshot(const std::string& name) {
+  VT_RETURN_IF_ERROR(CheckText("snapshot name", name));
+  v1::DeleteSnapshotRequest request;
+  request.set_name(name);
+  VT_ASSIGN_OR_RETURN(const v1::DeleteSnapshotResponse reply,
+                      impl_->Call(impl_->admin, &v1::AdminService::Stub::DeleteSnapshot, request));
+  return reply.freed_bytes();
 }
 
 absl::StatusOr<v1::GetServerInfoResponse> Client::GetServerInfo() {

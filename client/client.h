@@ -74,8 +74,8 @@ class Client {
                                                       const std::string& new_name, bool replace);
   // The table as the work begins; GetTable tells when it is done.
   absl::StatusOr<v1::Table> OptimizeTable(const std::string& name);
-  // Gives the number of rows that the table held.
-  absl::StatusOr<uint64_t> DropTable(const std::string& name);
+  // Gives the number of rows that the table held, and the snapshots that keep its disk.
+  absl::StatusOr<v1::DropTableResponse> DropTable(const std::string& name);
 
   // Writes rows in one atomic mutation. RESOURCE_EXHAUSTED, before anything is sent, for more than
   // a message holds: the error names the rows that fit; Upload takes any number.
@@ -125,6 +125,13 @@ class Client {
       const v1::MeasurePrecisionsRequest& request,
       const std::function<absl::Status(uint64_t done, uint64_t steps)>& on_progress);
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo();
+
+  // Makes a snapshot of all tables; an empty name stands for the time.
+  absl::StatusOr<v1::Snapshot> CreateSnapshot(const std::string& name);
+  // All snapshots, oldest first.
+  absl::StatusOr<std::vector<v1::Snapshot>> ListSnapshots();
+  // Gives the bytes that this gave back.
+  absl::StatusOr<uint64_t> DeleteSnapshot(const std::string& name);
 
   const ClientOptions& options() const;
 

@@ -64,7 +64,7 @@ FAISS_FILES = ("*.cc", "kernels/*", "faiss_*.h", "gpu_*.h")
 TABLE = {
     "common": Folder((), all_files("absl", "highway")),
     "sizing": Folder(("common",), all_files("absl", "json")),
-    "storage": Folder(("common",), {**all_files("absl"), "rocksdb": ("*.cc", "rocks_*.h")}),
+    "storage": Folder(("common",), {**all_files("absl"), "rocksdb": ("*.cc", "rocks_*.h"), "xxhash": ("*.cc",)}),
     "index": Folder(
         ("common",),
         {

@@ -21,7 +21,11 @@ struct Limits {
   size_t max_tables = 100;                      // tables in a database
   size_t max_word_bytes = 4'096;                // one word
   uint64_t max_rows = (uint64_t{1} << 32) - 1;  // live rows in a table
-  uint32_t max_dimensions = kMaxDimensions;     // components per vector
+  // The vectors of a table's live rows, as they are stored: rows times bytes of a row.
+  uint64_t max_table_bytes = (uint64_t{1} << 63) - 1;
+  uint32_t max_dimensions = kMaxDimensions;  // components per vector
+  size_t max_streams = 1'000;                // streamed calls under way
+  uint64_t max_memory_bytes = 0;  // anonymous memory above which no rows are taken; 0: no bound
 };
 
 // What gRPC itself takes in. Above Limits::max_message_bytes, so that a request a little too large

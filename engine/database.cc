@@ -9,6 +9,7 @@
 #include "common/status_util.h"
 #include "engine/near_words.h"
 #include "index/index_directory.h"
+#include "storage/data_directory.h"
 
 namespace vectable {
 
@@ -23,6 +24,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(DatabaseParts parts) 
     RemoveOtherIndexes(parts.index.directory, table_ids);
   }
   std::unique_ptr<Database> database(new Database(std::move(parts)));
+  if (database->snapshots_ != nullptr) database->snapshots_->RemoveLeftovers();
   for (TableRecord& record : records) {
     const std::string name = record.name;
     std::shared_ptr<Table> table = database->MakeTable(std::move(record));
@@ -40,12 +42,17 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Create(DatabaseParts parts) 
 
 Database::Database(DatabaseParts parts)
     : parts_(std::move(parts)),
+      snapshots_(parts_.snapshots.empty() ? nullptr
+                                          : std::make_unique<SnapshotFolder>(parts_.snapshots)),
       loads_(std::make_unique<LoadQueue>([this](Table& table) {
         ReportSearchable(table.Describe().spec.name, table.searchable());
       })),
-      maintainer_(std::make_unique<Maintainer>([this] { return Tables(); })) {}
+      maintainer_(std::make_unique<Maintainer>([this] { return Tables(); })),
+      keeper_(std::make_unique<StoreKeeper>(*parts_.store, *parts_.events,
+                                            [this] { return RecoverStore(); })) {}
 
 Database::~Database() {
+  keeper_.reset();
   maintainer_.reset();
   loads_.reset();
   IgnoreStatus(parts_.store->Flush(), "the write-ahead log has all of it");
@@ -55,11 +62,12 @@ Database::~Database() {
 
 std::shared_ptr<Table> Database::MakeTable(TableRecord record) {
   return std::make_shared<Table>(
-      std::move(record), Table::Parts{*parts_.store, parts_.limits, *parts_.events, *parts_.backend,
-                                      parts_.index, parts_.on_mutation, [this](Table& table) {
-                                        ReportSearchable(table.Describe().spec.name, false);
-                                        loads_->Add(table.weak_from_this());
-                                      }});
+      std::move(record),
+      Table::Parts{*parts_.store, parts_.limits, *parts_.events, *parts_.backend, parts_.index,
+                   publishing_, parts_.on_mutation, [this](Table& table) {
+                     ReportSearchable(table.Describe().spec.name, false);
+                     loads_->Add(table.weak_from_this());
+                   }});
 }
 
 void Database::ReportSearchable(const std::string& name, bool searchable) const {
@@ -180,16 +188,125 @@ absl::StatusOr<Database::RenameOutcome> Database::RenameTable(std::string_view n
   return RenameOutcome{table->Describe(), other != nullptr};
 }
 
-absl::StatusOr<uint64_t> Database::DropTable(std::string_view name) {
+absl::StatusOr<Database::DropOutcome> Database::DropTable(std::string_view name) {
   absl::MutexLock catalogue_lock(&catalogue_mu_);
   VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindTable(name));
   VT_RETURN_IF_ERROR(table->Drop());
+  DropOutcome outcome{table->Describe().rows, {}};
+  if (snapshots_ != nullptr) {
+    TableRecord record;
+    record.table_id = table->table_id();
+    record.created_unix_micros = table->Describe().created_unix_micros;
+    outcome.snapshots = snapshots_->Holding(record);
+  }
   {
     absl::MutexLock lock(&mu_);
     tables_.erase(tables_.find(name));
   }
   ReportSearchable(std::string(name), false);
-  return table->Describe().rows;
+  return outcome;
+}
+
+namespace {
+
+absl::Status NoSnapshots() {
+  return absl::FailedPreconditionError("this database has no place for snapshots");
+}
+
+}  // namespace
+
+absl::StatusOr<SnapshotDescription> Database::CreateSnapshot(const std::string& name) {
+  if (snapshots_ == nullptr) return NoSnapshots();
+  absl::MutexLock catalogue_lock(&catalogue_mu_);
+  return snapshots_->Create(
+      name, [&](const std::string& folder) -> absl::StatusOr<std::vector<TableRecord>> {
+        // The indexes first, so that none knows more than the store; and none of them is replaced
+        // before the store is copied, so that the log that each still needs is there.
+        absl::MutexLock publishing_lock(&publishing_);
+        for (const std::shared_ptr<Table>& table : Tables()) {
+          const absl::Status status = table->LinkIndex(absl::StrCat(folder, "/", kIndexFolder));
+          if (status.ok()) continue;
+          parts_.events->Report(
+              EventSink::Level::kWarning,
+              absl::StrCat("table ", Quoted(table->Describe().spec.name),
+                           ": its index isn't in the snapshot, and will be made anew after a "
+                           "restore: ",
+                           status.ToString()));
+        }
+        return parts_.store->Checkpoint(absl::StrCat(folder, "/", kStoreFolder));
+      });
+}
+
+absl::StatusOr<std::vector<SnapshotDescription>> Database::ListSnapshots() const {
+  if (snapshots_ == nullptr) return std::vector<SnapshotDescription>();
+  return snapshots_->List();
+}
+
+absl::StatusOr<uint64_t> Database::DeleteSnapshot(std::string_view name) {
+  if (snapshots_ == nullptr) return NoSnapshots();
+  return snapshots_->Delete(name);
+}
+
+namespace {
+
+// Runs `work` while none of the tables from `i` on is written to.
+void HoldWriters(const std::vector<std::shared_ptr<Table>>& tables, size_t i,
+                 std::vector<TableRecord*>& records, const std::function<void()>& work) {
+  if (i == tables.size()) {
+    work();
+    return;
+  }
+  tables[i]->RunBetweenWrites([&](TableRecord& record) {
+    records.push_back(&record);
+    HoldWriters(tables, i + 1, records, work);
+  });
+}
+
+}  // namespace
+
+absl::Status Database::RecoverStore() {
+  absl::MutexLock catalogue_lock(&catalogue_mu_);
+  const std::vector<std::shared_ptr<Table>> tables = Tables();
+  std::vector<TableRecord*> records;
+  absl::Status status;
+  HoldWriters(tables, 0, records, [&] {
+    status = parts_.store->Recover();
+    if (status.ok()) status = TakeOver(tables, records);
+  });
+  return status;
+}
+
+absl::Status Database::TakeOver(const std::vector<std::shared_ptr<Table>>& tables,
+                                const std::vector<TableRecord*>& records) {
+  VT_ASSIGN_OR_RETURN(const std::vector<TableRecord> stored, parts_.store->Tables());
+  std::map<uint32_t, TableRecord> by_id;
+  for (const TableRecord& record : stored) by_id[record.table_id] = record;
+  std::map<std::string, std::shared_ptr<Table>, std::less<>> named;
+  std::vector<std::shared_ptr<Table>> to_load;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const auto found = by_id.find(records[i]->table_id);
+    if (found == by_id.end()) {
+      // A drop that wasn't acknowledged.
+      ReportSearchable(records[i]->name, false);
+      tables[i]->RetireFromStore();
+      continue;
+    }
+    if (found->second.name != records[i]->name) ReportSearchable(records[i]->name, false);
+    if (tables[i]->TakeOver(found->second, *records[i])) to_load.push_back(tables[i]);
+    named[found->second.name] = tables[i];
+    by_id.erase(found);
+  }
+  for (auto& [id, record] : by_id) {
+    // A create that wasn't acknowledged.
+    to_load.push_back(named[record.name] = MakeTable(record));
+  }
+  {
+    absl::MutexLock lock(&mu_);
+    tables_ = named;
+  }
+  for (const auto& [name, table] : named) ReportSearchable(name, table->searchable());
+  for (const std::shared_ptr<Table>& table : to_load) loads_->Add(table);
+  return absl::OkStatus();
 }
 
 }  // namespace vectable

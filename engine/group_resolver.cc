@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
 #include "common/status_util.h"
+#include "common/vector_codec.h"
 #include "engine/row_checks.h"
 
 namespace vectable {
@@ -113,6 +114,13 @@ absl::Status GroupResolver::CheckRoom(const Mutation& mutation, const RowIds& kn
     return absl::ResourceExhaustedError(absl::StrCat("the table has ", after_.rows,
                                                      " rows and would get ", inserted,
                                                      " more; the limit is ", limits_.max_rows));
+  }
+  const uint64_t row_bytes = VectorCodec(after_.precision, after_.dimensions).row_bytes();
+  if (const uint64_t most = limits_.max_table_bytes / row_bytes;
+      inserted > 0 && after_.rows + inserted > most) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the table has ", after_.rows, " rows of ", row_bytes, " bytes and would get ", inserted,
+        " more; the limit is ", limits_.max_table_bytes, " bytes, which are ", most, " rows"));
   }
   uint64_t next = after_.next_row_id;
   uint64_t given = 0;  // ids that aren't explicit

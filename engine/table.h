@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "common/events.h"
 #include "common/limits.h"
 #include "common/vector_codec.h"
@@ -56,6 +58,8 @@ class Table : public std::enable_shared_from_this<Table> {
     EventSink& events;
     const BatchBackend& backend;
     const IndexOptions& index;
+    // Held to change which files any table's index is made of; a snapshot holds it, too.
+    absl::Mutex& publishing;
     // Called with each committed mutation, in order; may be empty.
     std::function<void(const std::string& name, uint64_t sequence, const Mutation& mutation)>
         on_mutation;
@@ -141,6 +145,22 @@ class Table : public std::enable_shared_from_this<Table> {
   // there is nothing to do, or `stop` was set. The Maintainer's, which calls it again and again.
   bool MergeSegments(const std::atomic<bool>& stop);
 
+  // Adds the index's files to a snapshot's folder of indexes. The Database's, which holds
+  // `publishing`.
+  absl::Status LinkIndex(const std::string& folder) const;
+  uint32_t table_id() const { return table_id_; }
+
+  // The Database's, when the store was opened again after a failure.
+  // Runs `work` between two writes, with the catalogue row.
+  void RunBetweenWrites(const std::function<void(TableRecord& record)>& work) {
+    writer_.RunExclusive(work);
+  }
+  // Between two writes: `record` becomes what the store has. Whether the index must be loaded (it
+  // was being loaded without success, or the store has a mutation that it doesn't know).
+  bool TakeOver(const TableRecord& stored, TableRecord& record);
+  // Between two writes: the store doesn't have the table any more.
+  void RetireFromStore() { writer_.Retire(); }
+
   // Has all segments merged into as few as there can be, soon; optimizing() until that is done. The
   // error that the index failed to load with, if it did.
   absl::Status Optimize();
@@ -168,6 +188,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Loading.
   bool RetiredBetweenCommits();
+  absl::Status RemoveIndexFiles() ABSL_LOCKS_EXCLUDED(parts_.publishing);
   absl::Status TryLoadIndex(const std::atomic<bool>& stop);
   // Loads the segments of an earlier run; the sequence number that they cover, or nothing where
   // there are none that fit.

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kRowsPerStep = 4096;  // between looks at the stop flag
 constexpr absl::Duration kReportInterval = absl::Seconds(2);
+constexpr absl::Duration kLoadAgainAfter = absl::Milliseconds(50);
 constexpr size_t kLogEntriesPerRead = 256;
 constexpr size_t kRoundsBesideWriters = 1000;  // before writers are held up
 
@@ -22,13 +23,32 @@ constexpr size_t kRoundsBesideWriters = 1000;  // before writers are held up
 void Table::LoadIndex(const std::atomic<bool>& stop) {
   absl::Status status;
   try {
-    status = TryLoadIndex(stop);
+    // The store may be opened again meanwhile.
+    while (absl::IsUnavailable(status = TryLoadIndex(stop)) && !stop && !writer_.retired()) {
+      absl::SleepFor(kLoadAgainAfter);
+    }
   } catch (const std::exception& error) {
     status = absl::ResourceExhaustedError(absl::StrCat("loading the index: ", error.what()));
   }
   if (status.ok() || stop || RetiredBetweenCommits()) return;
   index_.Fail(status);
   parts_.events.Report(EventSink::Level::kError, Annotate(status, Label()).ToString());
+}
+
+bool Table::TakeOver(const TableRecord& stored, TableRecord& record) {
+  const bool changed = stored != record;
+  const bool failed = !index_.failure().ok();
+  record = stored;
+  if (changed) index_.Lose();
+  if (failed) index_.Fail(absl::OkStatus());
+  return changed || failed;
+}
+
+absl::Status Table::RemoveIndexFiles() {
+  absl::MutexLock lock(&parts_.publishing);
+  VT_RETURN_IF_ERROR(directory_->Remove());
+  index_.SetCovered(std::nullopt);
+  return absl::OkStatus();
 }
 
 bool Table::RetiredBetweenCommits() {
@@ -58,8 +78,7 @@ absl::Status Table::TryLoadIndex(const std::atomic<bool>& stop) {
           absl::StrCat(Label(), ": its index can't be used and is made anew: ", status.ToString()));
     }
     if (!opened) {
-      VT_RETURN_IF_ERROR(directory_->Remove());
-      index_.SetCovered(std::nullopt);
+      VT_RETURN_IF_ERROR(RemoveIndexFiles());
     }
   }
   if (!opened) {

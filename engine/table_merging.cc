@@ -22,6 +22,7 @@ constexpr size_t kCloseSlow = 16'384;
 constexpr double kSlowRowsPerSecond = 10'000;
 constexpr absl::Duration kSlowAfter = absl::Seconds(2);   // of writing
 constexpr absl::Duration kRetryAfter = absl::Minutes(1);  // a merge that failed
+constexpr uint64_t kOtherBytesPerRow = 256;               // word, links of the graph: an estimate
 constexpr uint64_t kReportedRows = 16'384;                // of merges that people are told of
 
 }  // namespace
@@ -57,6 +58,11 @@ MergeWish Table::NextMerge() {
   return wish;
 }
 
+absl::Status Table::LinkIndex(const std::string& folder) const {
+  if (!directory_) return absl::OkStatus();
+  return directory_->LinkInto(IndexFolderOf(folder, table_id_));
+}
+
 absl::Status Table::Optimize() {
   optimizing_.store(Optimizing::kAsked, std::memory_order_release);
   return index_.failure();
@@ -72,6 +78,7 @@ absl::Status Table::SaveManifest() {
   });
   if (!manifest) return absl::OkStatus();
   manifest->table_created = created;
+  absl::MutexLock lock(&parts_.publishing);
   VT_RETURN_IF_ERROR(directory_->WriteManifest(*manifest));
   index_.SetCovered(manifest->covered);
   return absl::OkStatus();
@@ -86,11 +93,8 @@ void Table::CheckSegments(const std::atomic<bool>& stop) {
   parts_.events.Report(
       EventSink::Level::kError,
       absl::StrCat(Label(), ": its index is damaged and made anew: ", status.ToString()));
-  writer_.RunExclusive([&](TableRecord& /*record*/) {
-    index_.Lose();
-    IgnoreStatus(directory_->Remove(), "a load that finds the files finds them damaged, too");
-    index_.SetCovered(std::nullopt);
-  });
+  writer_.RunExclusive([&](TableRecord& /*record*/) { index_.Lose(); });
+  IgnoreStatus(RemoveIndexFiles(), "a load that finds the files finds them damaged, too");
   parts_.on_index_lost(*this);
 }
 
@@ -146,6 +150,9 @@ absl::Status Table::BuildMerged(const LiveIndex::Merge& merge, const std::atomic
   SegmentBuildOptions options;
   uint64_t file = 0;
   if (directory_) {
+    // What the disk has left is rather for the rows.
+    VT_RETURN_IF_ERROR(parts_.store.CheckRoom(
+        merge.plan.live_rows * (codec_.row_bytes() + shape_.dimensions + kOtherBytesPerRow)));
     VT_ASSIGN_OR_RETURN(file, directory_->NewFile());
     options.path = directory_->PathOf(file);
   }

@@ -143,6 +143,10 @@ std::string IndexDirectory::PathOf(uint64_t file) const {
 
 absl::StatusOr<std::optional<IndexManifest>> IndexDirectory::ReadManifest() const {
   absl::MutexLock lock(&mu_);
+  return ReadManifestLocked();
+}
+
+absl::StatusOr<std::optional<IndexManifest>> IndexDirectory::ReadManifestLocked() const {
   const std::string path = absl::StrCat(path_, "/", kManifestName);
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<IndexManifest>();
@@ -191,6 +195,25 @@ absl::StatusOr<uint64_t> IndexDirectory::NewFile() {
     }
   }
   return next_file_++;
+}
+
+absl::Status IndexDirectory::LinkInto(const std::string& path) const {
+  absl::MutexLock lock(&mu_);
+  VT_ASSIGN_OR_RETURN(const std::optional<IndexManifest> manifest, ReadManifestLocked());
+  if (!manifest) return absl::OkStatus();
+  std::error_code error;
+  fs::create_directories(path, error);
+  for (const IndexManifest::Segment& segment : manifest->segments) {
+    if (error) break;
+    const std::string name = absl::StrCat(segment.file, std::string(kSuffix));
+    fs::create_hard_link(PathOf(segment.file), absl::StrCat(path, "/", name), error);
+  }
+  if (error) {
+    const std::string text = absl::StrCat("linking ", path_, " to ", path, ": ", error.message());
+    return error == std::errc::no_space_on_device ? absl::ResourceExhaustedError(text)
+                                                  : absl::InternalError(text);
+  }
+  return WriteWhole(absl::StrCat(path, "/", kManifestName), Encode(*manifest));
 }
 
 absl::Status IndexDirectory::Remove() {

@@ -51,10 +51,16 @@ class IndexDirectory {
   absl::StatusOr<uint64_t> NewFile() ABSL_LOCKS_EXCLUDED(mu_);
   std::string PathOf(uint64_t file) const;
 
+  // Makes a copy of the folder, the manifest and the segment files that it names, at `path`, which
+  // is new and on the same disk, by hard links. Nothing where there is no manifest.
+  absl::Status LinkInto(const std::string& path) const ABSL_LOCKS_EXCLUDED(mu_);
+
   // Removes the folder with all that is in it.
   absl::Status Remove() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  absl::StatusOr<std::optional<IndexManifest>> ReadManifestLocked() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RemoveUnnamed(const IndexManifest& manifest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::string path_;

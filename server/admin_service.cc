@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "common/status_util.h"
 #include "google/protobuf/stubs/common.h"
 #include "grpcpp/grpcpp.h"
 #include "server/limit_names.h"
+#include "server/table_messages.h"
 
 namespace vectable {
 
@@ -22,6 +24,46 @@ grpc::ServerUnaryReactor* AdminServiceImpl::GetServerInfo(grpc::CallbackServerCo
       calls_, rpcs::kGetServerInfo, {context, request, reply},
       [this](const CallState&, const auto&, auto& answer) -> absl::Status {
         Describe(answer);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::CreateSnapshot(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request,
+                                                           grpc::ByteBuffer* reply) {
+  return StartUnary<v1::CreateSnapshotRequest, v1::CreateSnapshotResponse>(
+      calls_, rpcs::kCreateSnapshot, {context, request, reply},
+      [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
+        VT_ASSIGN_OR_RETURN(const SnapshotDescription snapshot,
+                            database_.CreateSnapshot(asked.name()));
+        *answer.mutable_snapshot() = SnapshotToProto(snapshot);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::ListSnapshots(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* reply) {
+  return StartUnary<v1::ListSnapshotsRequest, v1::ListSnapshotsResponse>(
+      calls_, rpcs::kListSnapshots, {context, request, reply},
+      [this](const CallState&, const auto&, auto& answer) -> absl::Status {
+        VT_ASSIGN_OR_RETURN(const std::vector<SnapshotDescription> snapshots,
+                            database_.ListSnapshots());
+        for (const SnapshotDescription& snapshot : snapshots) {
+          *answer.add_snapshots() = SnapshotToProto(snapshot);
+        }
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::DeleteSnapshot(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request,
+                                                           grpc::ByteBuffer* reply) {
+  return StartUnary<v1::DeleteSnapshotRequest, v1::DeleteSnapshotResponse>(
+      calls_, rpcs::kDeleteSnapshot, {context, request, reply},
+      [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
+        VT_ASSIGN_OR_RETURN(const uint64_t freed, database_.DeleteSnapshot(asked.name()));
+        answer.set_freed_bytes(freed);
         return absl::OkStatus();
       });
 }

@@ -26,8 +26,11 @@ struct ServerIdentity {
 };
 
 // Administration, as admin.proto describes it. Thread-safe; database and environment outlive it.
-class AdminServiceImpl final
-    : public v1::AdminService::WithRawCallbackMethod_GetServerInfo<v1::AdminService::Service> {
+class AdminServiceImpl final : public v1::AdminService::WithRawCallbackMethod_GetServerInfo<
+                                   v1::AdminService::WithRawCallbackMethod_CreateSnapshot<
+                                       v1::AdminService::WithRawCallbackMethod_ListSnapshots<
+                                           v1::AdminService::WithRawCallbackMethod_DeleteSnapshot<
+                                               v1::AdminService::Service>>>> {
  public:
   // The server's uptime counts from here.
   AdminServiceImpl(Database& database, const CallEnvironment& calls, ServerIdentity identity);
@@ -35,6 +38,16 @@ class AdminServiceImpl final
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* reply) override;
+
+  grpc::ServerUnaryReactor* CreateSnapshot(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ListSnapshots(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* DeleteSnapshot(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* reply) override;
 
  private:
   void Describe(v1::GetServerInfoResponse& info) const;

@@ -3,9 +3,11 @@
 #include <iterator>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/access_tokens.h"
 #include "server/unary_call.h"
+#include "sizing/footprint.h"
 
 namespace vectable {
 namespace {
@@ -29,10 +31,18 @@ CallTicket::CallTicket(const CallEnvironment& environment, const RpcMethod& meth
       counted_(environment.under_way),
       begin_(absl::Now()) {
   if (method.audited) peer_ = context.peer();
-  if (environment.access.size() == 0) return;
-  const absl::StatusOr<std::string_view> authorization = AuthorizationOf(context);
-  admission_ = authorization.ok() ? environment.access.Admit(*authorization, method)
-                                  : Admission{"", authorization.status()};
+  if (environment.access.size() > 0) {
+    const absl::StatusOr<std::string_view> authorization = AuthorizationOf(context);
+    admission_ = authorization.ok() ? environment.access.Admit(*authorization, method)
+                                    : Admission{"", authorization.status()};
+  }
+  if (!method.streams) return;
+  const size_t most = environment.limits.max_streams;
+  stream_.emplace(environment.under_way, most);
+  if (admission_.status.ok() && !stream_->fits()) {
+    admission_.status = absl::ResourceExhaustedError(absl::StrCat(
+        WithThousands(most), " streams are under way, which is the limit (max_streams)"));
+  }
 }
 
 void CallTicket::End(const absl::Status& outcome, absl::FunctionRef<std::string()> subject) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -22,7 +23,8 @@ class CallTicket {
   CallTicket(const CallEnvironment& environment, const RpcMethod& method,
              const grpc::CallbackServerContext& context);
 
-  // OK, or why the caller may not make this call; see AccessTokens::Admit.
+  // OK, or why the caller may not make this call, see AccessTokens::Admit; RESOURCE_EXHAUSTED for
+  // one stream too many.
   const absl::Status& admission() const { return admission_.status; }
   const RpcMethod& method() const { return method_; }
 
@@ -37,6 +39,7 @@ class CallTicket {
   const CallEnvironment& environment_;
   const RpcMethod& method_;
   const CallsUnderWay::Ticket counted_;
+  std::optional<CallsUnderWay::Stream> stream_;  // of a stream
   const absl::Time begin_;
   std::string peer_;  // "ipv4:127.0.0.1:40000", of calls that are audited
   Admission admission_;

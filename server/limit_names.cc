@@ -12,7 +12,10 @@ std::vector<NamedLimit> NamedLimits(const Limits& limits) {
           {"max_tables", limits.max_tables},
           {"max_word_bytes", limits.max_word_bytes},
           {"max_rows", limits.max_rows},
-          {"max_dimensions", limits.max_dimensions}};
+          {"max_table_bytes", limits.max_table_bytes},
+          {"max_dimensions", limits.max_dimensions},
+          {"max_streams", limits.max_streams},
+          {"max_memory_bytes", limits.max_memory_bytes}};
 }
 
 }  // namespace vectable

@@ -1,3 +1,4 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -9,9 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/status_util.h"
 #include "engine/database.h"
+#include "engine/restore.h"
 #include "index/faiss_backend.h"
 #include "index/kernels/code_dots.h"
 #include "server/access_tokens.h"
@@ -29,6 +32,7 @@
 #include "server/version.h"
 #include "sizing/footprint.h"
 #include "spdlog/logger.h"
+#include "storage/data_directory.h"
 #include "storage/rocks_store.h"
 
 namespace vectable {
@@ -40,11 +44,21 @@ constexpr absl::Duration kDrainTime = absl::Seconds(8);
 size_t MiB(uint64_t count) { return static_cast<size_t>(count << 20); }
 
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(const ServerOptions& options, EventSink& events) {
+  VT_RETURN_IF_ERROR(FinishRestore(options.data, events));
+  if (!options.restore.empty()) {
+    VT_RETURN_IF_ERROR(RestoreSnapshot(
+        options.data, options.restore,
+        [&](const std::string& directory) {
+          return OpenRocksStore({.directory = directory, .events = &events});
+        },
+        events));
+  }
   return OpenRocksStore({.directory = options.data,
                          .sync = options.sync,
                          .block_cache_bytes = MiB(options.block_cache_mb),
                          .memtable_bytes = MiB(options.memtable_mb),
                          .max_wal_bytes = MiB(options.max_wal_mb),
+                         .reserve_bytes = MiB(options.reserve_mb),
                          .events = &events});
 }
 
@@ -59,7 +73,8 @@ absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(std::unique_ptr<Store> st
   parts.events = &events;
   parts.backend = &backend;
   parts.index.build_threads = options.build_threads;
-  parts.index.directory = options.data + "/index";
+  parts.index.directory = absl::StrCat(options.data, "/", kIndexFolder);
+  parts.snapshots = absl::StrCat(options.data, "/", kSnapshotFolder);
   parts.on_searchable = [&health](const std::string& table, bool searchable) {
     health.Set(table, searchable);
   };
@@ -99,7 +114,9 @@ RpcServerOptions MakeRpcOptions(const ServerOptions& options, TableHealth& healt
           .table_health = &health,
           .credentials = std::move(credentials),
           .access = &access,
-          .reporter = &reporter};
+          .reporter = &reporter,
+          .stuck_client = absl::Seconds(options.stuck_client_s),
+          .transport_bytes = MiB(options.transport_mb)};
 }
 
 void LogTables(const Database& database, TableHealth& health, spdlog::logger& log) {
@@ -171,8 +188,17 @@ int Fail(const absl::Status& status) {
   return EXIT_FAILURE;
 }
 
+// Each connection takes a file: as many as the system lets the process have.
+void RaiseFileLimit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int Serve(const ServerOptions& options) {
   ProcessSignals signals;
+  RaiseFileLimit();
   const std::shared_ptr<spdlog::logger> log = MakeStderrLogger(options.log_level);
   LogLibrariesTo(log);
   LogEventSink events(*log);

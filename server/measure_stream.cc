@@ -21,7 +21,8 @@ MeasureStream::MeasureStream(Database& database, const CallEnvironment& calls,
       ticket_(calls, rpcs::kMeasurePrecisions, context),
       request_(request),
       begin_(absl::Now()),
-      state_(context) {}
+      state_(context),
+      watched_(calls.stuck_streams, context) {}
 
 void MeasureStream::Start() {
   if (!ticket_.admission().ok()) return End(ticket_.admission());
@@ -29,6 +30,7 @@ void MeasureStream::Start() {
 }
 
 void MeasureStream::OnWriteDone(bool ok) {
+  watched_.EndWrite();
   if (ok) {
     Start();
   } else {
@@ -42,8 +44,10 @@ void MeasureStream::Step() {
   if (study_->done()) {
     study_.reset();
     ticket_.End(absl::OkStatus());
+    watched_.BeginWrite();
     StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
   } else {
+    watched_.BeginWrite();
     StartWrite(&reply_);
   }
 }

@@ -39,6 +39,7 @@ class MeasureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   const grpc::ByteBuffer request_;
   const absl::Time begin_;
   CallState state_;
+  StuckStreams::Watched watched_;
   std::shared_ptr<Table> table_;
   std::unique_ptr<PrecisionStudy> study_;
   grpc::ByteBuffer reply_;

@@ -78,6 +78,14 @@ std::string SubjectOf(const v1::DropTableRequest& request) {
   return absl::StrCat("table ", Quoted(request.name()));
 }
 
+std::string SubjectOf(const v1::CreateSnapshotRequest& request) {
+  return absl::StrCat("snapshot ", Quoted(request.name()));
+}
+
+std::string SubjectOf(const v1::DeleteSnapshotRequest& request) {
+  return absl::StrCat("snapshot ", Quoted(request.name()));
+}
+
 std::string SubjectOf(const v1::OptimizeTableRequest& request) {
   return absl::StrCat("table ", Quoted(request.name()));
 }

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "vectable/v1/admin.pb.h"
 #include "vectable/v1/row.pb.h"
 #include "vectable/v1/search.pb.h"
 #include "vectable/v1/table.pb.h"
@@ -42,6 +43,8 @@ std::string SubjectOf(const v1::CreateTableRequest& request);
 std::string SubjectOf(const v1::RenameTableRequest& request);
 std::string SubjectOf(const v1::DropTableRequest& request);
 std::string SubjectOf(const v1::OptimizeTableRequest& request);
+std::string SubjectOf(const v1::CreateSnapshotRequest& request);
+std::string SubjectOf(const v1::DeleteSnapshotRequest& request);
 std::string SubjectOf(const v1::UpsertRequest& request);
 std::string SubjectOf(const v1::GetRequest& request);
 std::string SubjectOf(const v1::DeleteRequest& request);

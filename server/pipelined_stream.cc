@@ -10,7 +10,11 @@ namespace vectable {
 
 PipelinedStream::PipelinedStream(const CallEnvironment& calls, const RpcMethod& method,
                                  grpc::CallbackServerContext& context, const Options& options)
-    : calls_(calls), options_(options), ticket_(calls, method, context), state_(context) {}
+    : calls_(calls),
+      options_(options),
+      ticket_(calls, method, context),
+      state_(context),
+      watched_(calls.stuck_streams, context) {}
 
 void PipelinedStream::Start() {
   {
@@ -39,6 +43,7 @@ void PipelinedStream::OnReadDone(bool ok) {
 }
 
 void PipelinedStream::OnWriteDone(bool ok) {
+  watched_.EndWrite();
   std::unique_ptr<Item> answered;  // given up last: it holds much
   {
     absl::MutexLock lock(&mu_);
@@ -118,6 +123,7 @@ void PipelinedStream::Do(Step step) {
       Submit(std::move(step.work));
       break;
     case Action::kReply:
+      watched_.BeginWrite();
       StartWrite(&step.work.item->reply);
       break;
     case Action::kFinish:

@@ -105,6 +105,7 @@ class PipelinedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   const Options options_;
   const CallTicket ticket_;
   CallState state_;
+  StuckStreams::Watched watched_;
 
   grpc::ByteBuffer incoming_;  // gRPC's while a read is under way
 

@@ -17,6 +17,7 @@ grpc::ServerUnaryReactor* RowServiceImpl::Upsert(grpc::CallbackServerContext* co
   return StartUnary<v1::UpsertRequest, v1::UpsertResponse>(
       calls_, rpcs::kUpsert, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
+        VT_RETURN_IF_ERROR(calls_.memory.Check());
         VT_RETURN_IF_ERROR(CheckIdsFitReply(asked.rows_size(), calls_.limits.max_reply_bytes));
         VT_ASSIGN_OR_RETURN(const UpsertMode mode, UpsertModeFromProto(asked.mode()));
         VT_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, database_.FindTable(asked.table()));

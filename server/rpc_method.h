@@ -17,7 +17,7 @@ struct RpcMethod {
   const char* service;  // "TableService"
   const char* name;     // "CreateTable"
   Right needs;
-  bool audited = false;  // changes tables
+  bool audited = false;  // changes tables or snapshots
   bool streams = false;  // lasts as long as its client likes
 
   std::string Label() const;  // "TableService/CreateTable"
@@ -46,6 +46,9 @@ inline constexpr RpcMethod kMeasurePrecisions{"SizingService", "MeasurePrecision
                                               Right::kReadOnly, false, true};
 inline constexpr RpcMethod kEstimateModel{"SizingService", "EstimateModel", Right::kReadOnly};
 inline constexpr RpcMethod kGetServerInfo{"AdminService", "GetServerInfo", Right::kReadOnly};
+inline constexpr RpcMethod kCreateSnapshot{"AdminService", "CreateSnapshot", Right::kAdmin, true};
+inline constexpr RpcMethod kListSnapshots{"AdminService", "ListSnapshots", Right::kReadOnly};
+inline constexpr RpcMethod kDeleteSnapshot{"AdminService", "DeleteSnapshot", Right::kAdmin, true};
 
 }  // namespace rpcs
 

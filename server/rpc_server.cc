@@ -55,7 +55,7 @@ void LimitSyncThreads(grpc::ServerBuilder& builder) {
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(Database& database,
                                                             const RpcServerOptions& options) {
   std::unique_ptr<RpcServer> server(new RpcServer(database, options));
-  VT_RETURN_IF_ERROR(server->Listen(options.credentials));
+  VT_RETURN_IF_ERROR(server->Listen(options));
   server->SayServing();
   return server;
 }
@@ -63,12 +63,16 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(Database& database,
 RpcServer::RpcServer(Database& database, const RpcServerOptions& options)
     : pool_(options.workers),
       parked_(options.max_parked),
+      memory_(database.limits().max_memory_bytes),
+      stuck_streams_(options.stuck_client),
       calls_{pool_,
              parked_,
              under_way_,
              database.limits(),
              options.access != nullptr ? *options.access : open_to_all_,
-             options.reporter != nullptr ? *options.reporter : unheard_},
+             options.reporter != nullptr ? *options.reporter : unheard_,
+             memory_,
+             stuck_streams_},
       tables_(database, calls_),
       rows_(database, calls_),
       search_(database, calls_),
@@ -79,7 +83,8 @@ RpcServer::RpcServer(Database& database, const RpcServerOptions& options)
 
 RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
 
-absl::Status RpcServer::Listen(std::shared_ptr<grpc::ServerCredentials> credentials) {
+absl::Status RpcServer::Listen(const RpcServerOptions& options) {
+  std::shared_ptr<grpc::ServerCredentials> credentials = options.credentials;
   if (credentials == nullptr) credentials = grpc::InsecureServerCredentials();
   if (address_.port != 0) VT_RETURN_IF_ERROR(CheckCanListen(address_));
   grpc::EnableDefaultHealthCheckService(true);
@@ -87,6 +92,7 @@ absl::Status RpcServer::Listen(std::shared_ptr<grpc::ServerCredentials> credenti
   grpc::ServerBuilder builder;
   SetChannelArguments(calls_.limits, builder);
   LimitSyncThreads(builder);
+  builder.SetResourceQuota(grpc::ResourceQuota("connections").Resize(options.transport_bytes));
   int port = 0;
   builder.AddListeningPort(ToString(address_), credentials, &port);
   builder.RegisterService(&tables_);

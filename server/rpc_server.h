@@ -36,6 +36,10 @@ struct RpcServerOptions {
   const AccessTokens* access = nullptr;
   // Who is told of calls; outlives the server. Null: nobody.
   CallReporter* reporter = nullptr;
+  // How long a stream's client may leave an answer untaken before the stream is cancelled.
+  absl::Duration stuck_client = absl::Minutes(5);
+  // What connections may hold of messages that are on their way.
+  size_t transport_bytes = size_t{1} << 30;
 };
 
 // What a server has to do at a moment.
@@ -77,7 +81,7 @@ class RpcServer {
  private:
   RpcServer(Database& database, const RpcServerOptions& options);
 
-  absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
+  absl::Status Listen(const RpcServerOptions& options);
   void SayServing();
 
   WorkerPool pool_;
@@ -85,6 +89,8 @@ class RpcServer {
   CallsUnderWay under_way_;
   const AccessTokens open_to_all_;
   CallReporter unheard_;
+  const MemoryBudget memory_;
+  StuckStreams stuck_streams_;
   const CallEnvironment calls_;
   TableServiceImpl tables_;
   RowServiceImpl rows_;

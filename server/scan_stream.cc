@@ -17,7 +17,8 @@ ScanStream::ScanStream(Database& database, const CallEnvironment& calls,
       calls_(calls),
       ticket_(calls, rpcs::kScan, context),
       request_(request),
-      state_(context) {}
+      state_(context),
+      watched_(calls.stuck_streams, context) {}
 
 void ScanStream::Start() {
   if (!ticket_.admission().ok()) return End(ticket_.admission());
@@ -25,6 +26,7 @@ void ScanStream::Start() {
 }
 
 void ScanStream::OnWriteDone(bool ok) {
+  watched_.EndWrite();
   if (ok) {
     Start();
   } else {
@@ -39,8 +41,10 @@ void ScanStream::Step() {
   if (lister_->done()) {
     lister_.reset();
     ticket_.End(absl::OkStatus());
+    watched_.BeginWrite();
     StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
   } else {
+    watched_.BeginWrite();
     StartWrite(&reply_);
   }
 }

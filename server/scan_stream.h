@@ -39,6 +39,7 @@ class ScanStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   const CallTicket ticket_;
   const grpc::ByteBuffer request_;
   CallState state_;
+  StuckStreams::Watched watched_;
   std::shared_ptr<Table> table_;
   std::optional<ScanLister> lister_;
   grpc::ByteBuffer reply_;

@@ -26,6 +26,7 @@ constexpr uint64_t kMaxMb = uint64_t{1} << 24;     // 16 TiB
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of a message: gRPC counts in int
 constexpr uint64_t kMaxThreads = 1'024;
 constexpr uint64_t kMaxQueue = 1'000'000;
+constexpr uint64_t kMaxTableBytes = (uint64_t{1} << 63) - 1;
 constexpr uint64_t kMaxCount = 1'000'000'000;
 
 constexpr char kDescription[] =
@@ -57,6 +58,13 @@ void AddStorageFlags(CLI::App& app, ServerOptions& options) {
   app.add_option("--data", options.data, "Directory of the data; made when absent; required")
       ->type_name("DIR");
   app.add_option(
+         "--restore", options.restore,
+         "Begin with this snapshot: one of DIR by its name, or any by the path of its\n"
+         "folder, with a '/'. It is read whole and checked first; what DIR held is moved to\n"
+         "DIR/replaced-TIME. Only for the command line, so that no restart does it again")
+      ->type_name("SNAPSHOT")
+      ->configurable(false);
+  app.add_option(
          "--sync", options.sync,
          "Sync every write to disk before it is acknowledged; false is faster, and may lose\n"
          "the last writes when the machine fails")
@@ -68,6 +76,10 @@ void AddStorageFlags(CLI::App& app, ServerOptions& options) {
             "Rows held in memory before they go to table files, in MiB");
   AddNumber(app, "--max-wal-mb", options.max_wal_mb, 1, kMaxMb,
             "Write-ahead log that a restart may have to replay, in MiB");
+  AddNumber(
+      app, "--reserve-mb", options.reserve_mb, 0, kMaxMb,
+      "Kept back on the disk, so that deletes and drops can be written when it is full, in MiB;\n"
+      "an eighth of the disk at most");
 }
 
 void AddServingFlags(CLI::App& app, ServerOptions& options, std::string& listen) {
@@ -88,6 +100,10 @@ void AddServingFlags(CLI::App& app, ServerOptions& options, std::string& listen)
             "further ones are refused");
   AddNumber(app, "--queue-mb", options.queue_mb, 1, kMaxMb,
             "Size of the requests that may wait for a thread, in MiB");
+  AddNumber(app, "--transport-mb", options.transport_mb, 100, kMaxMb,
+            "What connections may hold of messages on their way, all together, in MiB");
+  AddNumber(app, "--stuck-client-s", options.stuck_client_s, 1, kMaxCount,
+            "Seconds that a stream's client may leave an answer untaken before it is cancelled");
 }
 
 void AddLimitFlags(CLI::App& app, Limits& limits) {
@@ -105,11 +121,19 @@ void AddLimitFlags(CLI::App& app, Limits& limits) {
   AddNumber(app, "--max-word-bytes", limits.max_word_bytes, 1, 65'536, "Size of a word");
   AddNumber(app, "--max-rows", limits.max_rows, 1, std::numeric_limits<uint32_t>::max(),
             "Rows in a table");
+  AddNumber(app, "--max-table-bytes", limits.max_table_bytes, 1, kMaxTableBytes,
+            "Vectors of a table as they are stored: rows times bytes of a row");
   AddNumber(app, "--max-dimensions", limits.max_dimensions, 1, kMaxDimensions,
             "Components of a vector");
-  for (const char* flag : {"--max-k", "--max-queries", "--max-measure-queries", "--max-keys",
-                           "--max-message-bytes", "--max-reply-bytes", "--max-tables",
-                           "--max-word-bytes", "--max-rows", "--max-dimensions"}) {
+  AddNumber(app, "--max-streams", limits.max_streams, 1, kMaxCount,
+            "Streamed calls under way: uploads, scans, streams of searches, measurements");
+  AddNumber(
+      app, "--max-memory-bytes", limits.max_memory_bytes, 0, kMaxTableBytes,
+      "Memory of the process, mapped files aside, above which no rows are taken; 0: no limit");
+  for (const char* flag :
+       {"--max-k", "--max-queries", "--max-measure-queries", "--max-keys", "--max-message-bytes",
+        "--max-reply-bytes", "--max-tables", "--max-word-bytes", "--max-rows", "--max-table-bytes",
+        "--max-dimensions", "--max-streams", "--max-memory-bytes"}) {
     app.get_option(flag)->group("Limits");
   }
 }

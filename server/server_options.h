@@ -15,16 +15,20 @@ namespace vectable {
 
 // How the program was asked to run.
 struct ServerOptions {
-  std::string data;  // the data directory
+  std::string data;     // the data directory
+  std::string restore;  // a snapshot to begin with; empty: none
   ListenAddress listen{.host = "127.0.0.1", .port = 50'051};
   bool sync = true;
   size_t threads = 0;        // at least 1 after parsing
   size_t build_threads = 0;  // as threads
   size_t queue = 1'024;
   uint64_t queue_mb = 1'024;  // MiB, as all "mb" here
+  uint64_t transport_mb = 1'024;
+  uint64_t stuck_client_s = 300;  // seconds
   uint64_t block_cache_mb = 256;
   uint64_t memtable_mb = 32;
   uint64_t max_wal_mb = 256;
+  uint64_t reserve_mb = 48;
   Limits limits;
   TransportSecurity security;
   std::string tokens;     // a file for AccessTokens; empty: no token is asked for

@@ -56,6 +56,8 @@ void FillDatabase(const StoreUsage& usage, v1::MeasuredBytes& measured) {
   disk.set_catalogue(usage.catalogue);
   disk.set_obsolete(usage.obsolete_files);
   disk.set_other(usage.other_files);
+  disk.set_snapshots(usage.snapshots);
+  disk.set_reserve(usage.reserve);
   disk.set_total(usage.directory);
   v1::DatabaseMemory& memory = *measured.mutable_database_memory();
   memory.set_memtables(usage.memtables);

@@ -123,7 +123,9 @@ void AddStore(Gauges& gauges, const StoreUsage& store) {
             {"mutation_log", store.mutation_log},
             {"catalogue", store.catalogue},
             {"obsolete", store.obsolete_files},
-            {"other", store.other_files}});
+            {"other", store.other_files},
+            {"snapshots", store.snapshots},
+            {"reserve", store.reserve}});
   AddParts(gauges, "vectable_store_memory_bytes", "What RocksDB takes in memory.", {},
            {{"memtables", store.memtables},
             {"block_cache", store.block_cache},

@@ -1,6 +1,8 @@
 #include "server/table_messages.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/names.h"
@@ -57,6 +59,26 @@ v1::Table TableToProto(const TableDescription& table) {
   proto.set_applied_sequence(table.applied_sequence);
   proto.set_indexed_rows(table.indexed_rows);
   proto.set_optimizing(table.optimizing);
+  return proto;
+}
+
+v1::Snapshot SnapshotToProto(const SnapshotDescription& snapshot) {
+  v1::Snapshot proto;
+  proto.set_name(snapshot.name);
+  proto.set_created_unix_micros(snapshot.record.created_unix_micros);
+  proto.set_bytes(snapshot.bytes);
+  proto.set_own_bytes(snapshot.own_bytes);
+  std::vector<TableRecord> tables = snapshot.record.tables;
+  std::sort(tables.begin(), tables.end(),
+            [](const TableRecord& a, const TableRecord& b) { return a.name < b.name; });
+  for (const TableRecord& table : tables) {
+    v1::SnapshotTable* const added = proto.add_tables();
+    added->set_name(table.name);
+    added->set_rows(table.rows);
+    added->set_dimensions(table.dimensions);
+    added->set_precision(PrecisionToProto(table.precision));
+    added->set_metric(MetricToProto(table.metric));
+  }
   return proto;
 }
 

@@ -3,8 +3,10 @@
 #include <cstddef>
 
 #include "absl/status/statusor.h"
+#include "engine/snapshot_folder.h"
 #include "engine/table.h"
 #include "engine/types.h"
+#include "vectable/v1/admin.pb.h"
 #include "vectable/v1/table.pb.h"
 
 namespace vectable {
@@ -19,5 +21,8 @@ v1::Table TableToProto(const TableDescription& table);
 
 // With the segments of its index.
 v1::Table WholeTableToProto(const Table& table);
+
+// A snapshot as a message, its tables by name.
+v1::Snapshot SnapshotToProto(const SnapshotDescription& snapshot);
 
 }  // namespace vectable

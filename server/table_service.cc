@@ -66,8 +66,9 @@ grpc::ServerUnaryReactor* TableServiceImpl::DropTable(grpc::CallbackServerContex
   return StartUnary<v1::DropTableRequest, v1::DropTableResponse>(
       calls_, rpcs::kDropTable, {context, request, reply},
       [this](const CallState&, const auto& asked, auto& answer) -> absl::Status {
-        VT_ASSIGN_OR_RETURN(const uint64_t rows, database_.DropTable(asked.name()));
-        answer.set_dropped_rows(rows);
+        VT_ASSIGN_OR_RETURN(const Database::DropOutcome dropped, database_.DropTable(asked.name()));
+        answer.set_dropped_rows(dropped.rows);
+        answer.mutable_kept_by_snapshots()->Add(dropped.snapshots.begin(), dropped.snapshots.end());
         return absl::OkStatus();
       });
 }

@@ -17,8 +17,10 @@
 #include "server/call_state.h"
 #include "server/call_ticket.h"
 #include "server/calls_under_way.h"
+#include "server/memory_budget.h"
 #include "server/messages.h"
 #include "server/parked_calls.h"
+#include "server/stuck_streams.h"
 #include "server/worker_pool.h"
 
 namespace vectable {
@@ -31,6 +33,8 @@ struct CallEnvironment {
   const Limits& limits;
   const AccessTokens& access;
   CallReporter& reporter;
+  const MemoryBudget& memory;
+  StuckStreams& stuck_streams;
 };
 
 // Returns what `work` returns, or its exception as a status.

@@ -71,6 +71,7 @@ void UpsertStream::RunCommit(Batch& batch) {
 
 absl::Status UpsertStream::Prepare(Batch& batch) {
   VT_RETURN_IF_ERROR(state().CheckWanted());
+  VT_RETURN_IF_ERROR(calls().memory.Check());
   batch.request = google::protobuf::Arena::CreateMessage<v1::UpsertStreamRequest>(&batch.arena);
   VT_RETURN_IF_ERROR(ParseMessage(batch.bytes, *batch.request));
   batch.bytes.Clear();

@@ -11,10 +11,14 @@
 namespace vectable {
 namespace {
 
-class RowIdCursor final : public RowCursor {
+class RowIdCursor final : public RocksCursor {
  public:
-  RowIdCursor(std::unique_ptr<CursorView> view, uint64_t begin, std::optional<uint64_t> end)
-      : view_(std::move(view)), first_(RowKey(begin)), last_(end ? RowKey(*end) : std::string()) {
+  RowIdCursor(std::unique_ptr<CursorView> view, OpenCursors& open, uint64_t begin,
+              std::optional<uint64_t> end)
+      : RocksCursor(view->record, open),
+        view_(std::move(view)),
+        first_(RowKey(begin)),
+        last_(end ? RowKey(*end) : std::string()) {
     rocksdb::ReadOptions read = view_->Read();
     bound_ = last_;
     if (end) read.iterate_upper_bound = &bound_;
@@ -22,26 +26,30 @@ class RowIdCursor final : public RowCursor {
     read.fill_cache = false;
     iterator_.reset(view_->db.NewIterator(read, view_->families->rows()));
   }
+  ~RowIdCursor() override { Unregister(); }
 
-  absl::StatusOr<bool> Next() override {
-    for (Step(); iterator_->Valid(); iterator_->Next()) {
-      VT_ASSIGN_OR_RETURN(row_.row_id, DecodeRowKey(iterator_->key().ToStringView()));
-      absl::StatusOr<DecodedRow> row = DecodeRow(iterator_->value().ToStringView());
-      if (!row.ok()) return Annotate(row.status(), absl::StrCat("row id ", row_.row_id));
-      if (row->deleted) continue;
-      row_.word = row->word;
-      row_.codes = row->codes;
+ protected:
+  absl::StatusOr<bool> Step(StoredRow& row) override {
+    for (Move(); iterator_->Valid(); iterator_->Next()) {
+      VT_ASSIGN_OR_RETURN(row.row_id, DecodeRowKey(iterator_->key().ToStringView()));
+      absl::StatusOr<DecodedRow> decoded = DecodeRow(iterator_->value().ToStringView());
+      if (!decoded.ok()) return Annotate(decoded.status(), absl::StrCat("row id ", row.row_id));
+      if (decoded->deleted) continue;
+      row.word.assign(decoded->word);
+      row.codes.assign(decoded->codes);
       return true;
     }
     VT_RETURN_IF_ERROR(FromRocks(iterator_->status(), "reading rows"));
     return false;
   }
 
-  RowView row() const override { return row_; }
-  const TableRecord& table() const override { return view_->record; }
+  void Release() override {
+    iterator_.reset();
+    view_.reset();
+  }
 
  private:
-  void Step() {
+  void Move() {
     if (started_) {
       iterator_->Next();
     } else {
@@ -50,44 +58,48 @@ class RowIdCursor final : public RowCursor {
     }
   }
 
-  const std::unique_ptr<CursorView> view_;
+  std::unique_ptr<CursorView> view_;
   const std::string first_;
   const std::string last_;
   rocksdb::Slice bound_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   bool started_ = false;
-  RowView row_;
 };
 
-class WordCursor final : public RowCursor {
+class WordCursor final : public RocksCursor {
  public:
-  WordCursor(std::unique_ptr<CursorView> view, std::string prefix, std::optional<std::string> after,
-             bool with_codes)
-      : view_(std::move(view)),
+  WordCursor(std::unique_ptr<CursorView> view, OpenCursors& open, std::string prefix,
+             std::optional<std::string> after, bool with_codes)
+      : RocksCursor(view->record, open),
+        view_(std::move(view)),
         prefix_(std::move(prefix)),
         after_(std::move(after)),
         with_codes_(with_codes),
         iterator_(view_->db.NewIterator(view_->Read(), view_->families->words())) {}
+  ~WordCursor() override { Unregister(); }
 
-  absl::StatusOr<bool> Next() override {
-    Step();
+ protected:
+  absl::StatusOr<bool> Step(StoredRow& row) override {
+    Move();
     if (!iterator_->Valid()) {
       VT_RETURN_IF_ERROR(FromRocks(iterator_->status(), "reading words"));
       return false;
     }
     const std::string_view word = iterator_->key().ToStringView();
     if (!word.starts_with(prefix_)) return false;
-    VT_ASSIGN_OR_RETURN(row_.row_id, DecodeWordValue(iterator_->value().ToStringView()));
-    row_.word = word;
-    if (with_codes_) VT_RETURN_IF_ERROR(ReadCodes());
+    VT_ASSIGN_OR_RETURN(row.row_id, DecodeWordValue(iterator_->value().ToStringView()));
+    row.word.assign(word);
+    if (with_codes_) VT_RETURN_IF_ERROR(ReadCodes(row));
     return true;
   }
 
-  RowView row() const override { return row_; }
-  const TableRecord& table() const override { return view_->record; }
+  void Release() override {
+    iterator_.reset();
+    view_.reset();
+  }
 
  private:
-  void Step() {
+  void Move() {
     if (started_) {
       iterator_->Next();
       return;
@@ -98,24 +110,22 @@ class WordCursor final : public RowCursor {
     if (resume && iterator_->Valid() && iterator_->key() == *after_) iterator_->Next();
   }
 
-  absl::Status ReadCodes() {
-    value_.Reset();
-    VT_RETURN_IF_ERROR(FromRocks(
-        view_->db.Get(view_->Read(), view_->families->rows(), RowKey(row_.row_id), &value_),
-        absl::StrCat("reading the row of word ", Quoted(row_.word))));
-    VT_ASSIGN_OR_RETURN(const DecodedRow row, DecodeRow(value_.ToStringView()));
-    row_.codes = row.codes;
+  absl::Status ReadCodes(StoredRow& row) {
+    rocksdb::PinnableSlice value;
+    VT_RETURN_IF_ERROR(
+        FromRocks(view_->db.Get(view_->Read(), view_->families->rows(), RowKey(row.row_id), &value),
+                  absl::StrCat("reading the row of word ", Quoted(row.word))));
+    VT_ASSIGN_OR_RETURN(const DecodedRow decoded, DecodeRow(value.ToStringView()));
+    row.codes.assign(decoded.codes);
     return absl::OkStatus();
   }
 
-  const std::unique_ptr<CursorView> view_;
+  std::unique_ptr<CursorView> view_;
   const std::string prefix_;
   const std::optional<std::string> after_;
   const bool with_codes_;
-  const std::unique_ptr<rocksdb::Iterator> iterator_;
-  rocksdb::PinnableSlice value_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
   bool started_ = false;
-  RowView row_;
 };
 
 }  // namespace
@@ -131,14 +141,47 @@ rocksdb::ReadOptions CursorView::Read() const {
   return read;
 }
 
-std::unique_ptr<RowCursor> MakeRowIdCursor(std::unique_ptr<CursorView> view, uint64_t begin,
-                                           std::optional<uint64_t> end) {
-  return std::make_unique<RowIdCursor>(std::move(view), begin, end);
+void OpenCursors::BreakAll() {
+  absl::MutexLock lock(&mu_);
+  for (RocksCursor* const cursor : cursors_) cursor->Break();
 }
 
-std::unique_ptr<RowCursor> MakeWordCursor(std::unique_ptr<CursorView> view, std::string prefix,
-                                          std::optional<std::string> after, bool with_codes) {
-  return std::make_unique<WordCursor>(std::move(view), std::move(prefix), std::move(after),
+RocksCursor::RocksCursor(TableRecord record, OpenCursors& open)
+    : record_(std::move(record)), open_(open) {
+  absl::MutexLock lock(&open_.mu_);
+  open_.cursors_.insert(this);
+}
+
+RocksCursor::~RocksCursor() = default;
+
+void RocksCursor::Unregister() {
+  absl::MutexLock lock(&open_.mu_);
+  open_.cursors_.erase(this);
+}
+
+void RocksCursor::Break() {
+  absl::MutexLock lock(&mu_);
+  broken_ = true;
+  Release();
+}
+
+absl::StatusOr<bool> RocksCursor::Next() {
+  absl::MutexLock lock(&mu_);
+  if (broken_) {
+    return absl::UnavailableError("the store was opened again meanwhile; begin the scan anew");
+  }
+  return Step(row_);
+}
+
+std::unique_ptr<RowCursor> MakeRowIdCursor(std::unique_ptr<CursorView> view, OpenCursors& open,
+                                           uint64_t begin, std::optional<uint64_t> end) {
+  return std::make_unique<RowIdCursor>(std::move(view), open, begin, end);
+}
+
+std::unique_ptr<RowCursor> MakeWordCursor(std::unique_ptr<CursorView> view, OpenCursors& open,
+                                          std::string prefix, std::optional<std::string> after,
+                                          bool with_codes) {
+  return std::make_unique<WordCursor>(std::move(view), open, std::move(prefix), std::move(after),
                                       with_codes);
 }
 

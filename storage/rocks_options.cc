@@ -1,9 +1,11 @@
 #include "storage/rocks_options.h"
 
+#include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
+#include "storage/rocks_logger.h"
 
 namespace vectable {
 namespace {
@@ -11,39 +13,38 @@ namespace {
 constexpr uint64_t kMinBlobBytes = 1024;
 constexpr double kBloomBitsPerKey = 10;
 
-// Keeps RocksDB from taking writes again by itself after a full disk: it may go on with the
-// write-ahead log whose last record failed, and the distribution's build, which has its assertions,
-// then ends the process. As after other failed writes, an open makes it whole.
-class NoRecoveryByItself final : public rocksdb::EventListener {
- public:
-  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
-                            bool* auto_recovery) override {
-    *auto_recovery = false;
-  }
-};
-
 }  // namespace
 
 RocksOptions::RocksOptions(const RocksStoreOptions& options)
-    : options_(options), cache_(rocksdb::NewLRUCache(options.block_cache_bytes)) {}
+    : options_(options),
+      cache_(rocksdb::NewLRUCache(options.block_cache_bytes)),
+      memtables_(std::make_shared<rocksdb::WriteBufferManager>(options.memtable_bytes)),
+      files_(rocksdb::NewSstFileManager(&env())),
+      logger_(std::make_shared<RocksLogger>(options.events != nullptr ? *options.events
+                                                                      : no_events_)) {}
+
+rocksdb::Env& RocksOptions::env() const {
+  return options_.env != nullptr ? *options_.env : *rocksdb::Env::Default();
+}
 
 rocksdb::DBOptions RocksOptions::Database() const {
   rocksdb::DBOptions db;
   db.create_if_missing = true;
   db.create_missing_column_families = true;
-  if (options_.env != nullptr) db.env = options_.env;
+  db.env = &env();
   // Anything but a torn end of the log is damage, said at open: the default mode would drop what
   // follows a flipped bit in silence.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   db.track_and_verify_wals_in_manifest = true;
-  db.db_write_buffer_size = options_.memtable_bytes;
+  db.write_buffer_manager = memtables_;
+  // With it a compaction that finds no room is tried again when there is some.
+  db.sst_file_manager = files_;
   db.max_total_wal_size = options_.max_wal_bytes;
   db.max_background_jobs = 2;
   db.bytes_per_sync = 1 << 20;
   db.stats_dump_period_sec = 0;
-  db.keep_log_file_num = 4;
-  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  db.listeners.push_back(std::make_shared<NoRecoveryByItself>());
+  db.info_log = logger_;
+  db.listeners.push_back(watch_);
   return db;
 }
 
@@ -80,9 +81,11 @@ rocksdb::ColumnFamilyOptions RocksOptions::Words() const {
 }
 
 rocksdb::ColumnFamilyOptions RocksOptions::Family(const std::string& name) const {
-  if (name.ends_with(".rows")) return Rows();
-  if (name.ends_with(".words")) return Words();
-  return Common();
+  rocksdb::ColumnFamilyOptions family = name.ends_with(".rows")    ? Rows()
+                                        : name.ends_with(".words") ? Words()
+                                                                   : Common();
+  family.disable_auto_compactions = watch_->damaged().contains(name);
+  return family;
 }
 
 }  // namespace vectable

@@ -20,10 +20,14 @@ struct RocksStoreOptions {
   std::string directory;  // made when absent
   bool sync = true;       // sync the write-ahead log before a write returns
   size_t block_cache_bytes = size_t{256} << 20;
-  size_t memtable_bytes = size_t{32} << 20;  // of all families together
+  // Of all families together; on a small disk less, a 32nd of it.
+  size_t memtable_bytes = size_t{32} << 20;
   size_t max_wal_bytes = size_t{256} << 20;  // replayed at most after a crash
-  EventSink* events = nullptr;               // must outlive the store; may be null
-  rocksdb::Env* env = nullptr;               // for tests that inject faults; null: the real one
+  // Kept back on the disk for deletes and drops when it is full; an eighth of it at most. Enough
+  // for that if it is more than the memtables have.
+  uint64_t reserve_bytes = 0;
+  EventSink* events = nullptr;  // must outlive the store; may be null
+  rocksdb::Env* env = nullptr;  // for tests that inject faults; null: the real one
 };
 
 // The version of the on-disk format that this code writes and the newest it reads.

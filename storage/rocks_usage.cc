@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "common/names.h"
 #include "common/status_util.h"
 #include "rocksdb/metadata.h"
+#include "storage/data_directory.h"
 
 namespace vectable {
 namespace {
@@ -104,28 +106,54 @@ void AddFile(const std::filesystem::path& path, uint64_t bytes, const FileParts&
     *(part == parts.end() ? &usage.obsolete_files : part->second) += bytes;
   } else if (path.extension() == ".log") {
     usage.write_ahead_log += bytes;
+  } else if (path.filename() == kReserveFile) {
+    usage.reserve += bytes;
   } else {
     usage.other_files += bytes;
   }
 }
 
-absl::Status AddDirectory(const std::string& directory, const FileParts& parts, StoreUsage& usage) {
-  std::set<std::pair<dev_t, ino_t>> seen;
+// A file's place on its disk.
+using Inodes = std::set<std::pair<dev_t, ino_t>>;
+
+// Calls `add` for each regular file under `path` that isn't in `seen` yet, but for those under the
+// folder `except`.
+absl::Status ForEachFile(
+    const std::string& path, const std::filesystem::path& except, Inodes& seen,
+    const std::function<void(const std::filesystem::path&, uint64_t bytes)>& add) {
   std::error_code error;
   // A folder that can't be read holds nothing of ours.
   std::filesystem::recursive_directory_iterator entry(
-      directory, std::filesystem::directory_options::skip_permission_denied, error);
+      path, std::filesystem::directory_options::skip_permission_denied, error);
   for (; !error && entry != std::filesystem::recursive_directory_iterator();
        entry.increment(error)) {
+    if (entry->path() == except) {
+      entry.disable_recursion_pending();
+      continue;
+    }
     struct stat file;
     // A file that is gone by now takes nothing.
     if (lstat(entry->path().c_str(), &file) != 0 || !S_ISREG(file.st_mode)) continue;
     if (!seen.emplace(file.st_dev, file.st_ino).second) continue;
-    AddFile(entry->path(), static_cast<uint64_t>(file.st_size), parts, usage);
+    add(entry->path(), static_cast<uint64_t>(file.st_size));
   }
   if (!error || error == std::errc::no_such_file_or_directory) return absl::OkStatus();
   return absl::InternalError(
-      absl::StrCat("reading the data directory ", Quoted(directory), ": ", error.message()));
+      absl::StrCat("reading the data directory ", Quoted(path), ": ", error.message()));
+}
+
+// What is in use comes first: a snapshot takes what it alone has.
+absl::Status AddDirectory(const std::string& directory, const FileParts& parts, StoreUsage& usage) {
+  const std::string snapshots = directory + "/" + kSnapshotFolder;
+  Inodes seen;
+  VT_RETURN_IF_ERROR(ForEachFile(directory, snapshots, seen,
+                                 [&](const std::filesystem::path& path, uint64_t bytes) {
+                                   AddFile(path, bytes, parts, usage);
+                                 }));
+  return ForEachFile(snapshots, "", seen, [&](const std::filesystem::path&, uint64_t bytes) {
+    usage.directory += bytes;
+    usage.snapshots += bytes;
+  });
 }
 
 }  // namespace

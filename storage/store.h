@@ -73,8 +73,10 @@ class RowCursor {
 
 // The durable truth: tables, rows and the log of mutations. Thread-safe; commits of one table must
 // come one at a time. Unknown table ids are NOT_FOUND everywhere. Damage is DATA_LOSS, a full disk
-// RESOURCE_EXHAUSTED, other trouble of the disk INTERNAL. After a write that failed, all fail until
-// the store is opened again; reads go on.
+// RESOURCE_EXHAUSTED, other trouble of the disk INTERNAL. On a disk that is nearly full, what makes
+// the data grow is refused, and deletes and drops go on. After a write that the disk failed, all
+// writes fail until Recover (with UNAVAILABLE where it was damage that a compaction met); reads go
+// on.
 class Store {
  public:
   virtual ~Store() = default;
@@ -130,11 +132,30 @@ class Store {
   // What the tables and the store itself take, on disk and in memory, now. Reads the directory.
   virtual absl::StatusOr<StoreUsage> Usage() const = 0;
 
+  // Whether `bytes` more can be written beside the store, without touching what is kept free for
+  // its own needs. RESOURCE_EXHAUSTED.
+  virtual absl::Status CheckRoom(uint64_t bytes) = 0;
+
+  // Makes a copy of the store as it is at one moment, in the new folder `path` on the same disk;
+  // data files are hard links. Returns the catalogue of that moment. Every write that was
+  // acknowledged before the call is in it. The folder is of use to OpenRocksStore as
+  // DIRECTORY/store.
+  virtual absl::StatusOr<std::vector<TableRecord>> Checkpoint(const std::string& path) = 0;
+
   // Rewrites the table's files without what is dead: gives back what usage calls reclaimable.
   virtual absl::Status Compact(uint32_t table_id) = 0;
 
   // Writes what is in memory out to table files, so that the next open has no log to replay.
   virtual absl::Status Flush() = 0;
+
+  // Whether a write failed, so that Recover is needed. Cheap.
+  virtual bool failed() const = 0;
+
+  // Opens the store again, from what the disk has, after a write failed; cursors end with
+  // UNAVAILABLE. What was not acknowledged may be there afterwards, whole, or not: whoever keeps a
+  // TableRecord reads it anew. Where the disk takes no writes yet nothing happens, and the error is
+  // given; where the store can't be opened, all calls fail till another Recover.
+  virtual absl::Status Recover() = 0;
 };
 
 }  // namespace vectable

@@ -42,6 +42,8 @@ struct StoreUsage {
   uint64_t obsolete_files =
       0;                     // row, word and blob files that no table uses: being made or removed
   uint64_t other_files = 0;  // what the database keeps of itself
+  uint64_t snapshots = 0;    // files that only snapshots have
+  uint64_t reserve = 0;      // held back for deletes and drops on a full disk
   // The sizes of all files in the data directory, each inode counted once.
   uint64_t directory = 0;
 

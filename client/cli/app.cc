@@ -126,6 +126,7 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   AddSizeCommand(app, context);
   AddBenchCommand(app, context);
   AddModelCommand(app, context);
+  AddSnapshotCommands(app, context);
   AddInfoCommand(app, context);
   app.footer(kExamples);  // of the program's own help alone
   try {

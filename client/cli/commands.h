@@ -19,7 +19,8 @@ void AddBenchCommand(CLI::App& app, CliContext& context);    // bench
 void AddModelCommand(CLI::App& app, CliContext& context);    // model
 void AddModelLayers(CLI::App& model,
                     CliContext& context);  // model linear, embedding, attention, presets
-void AddInfoCommand(CLI::App& app, CliContext& context);  // info
+void AddSnapshotCommands(CLI::App& app, CliContext& context);  // snapshot create, list, delete
+void AddInfoCommand(CLI::App& app, CliContext& context);       // info
 
 // Names that --precision and --metric accept.
 std::vector<std::string> PrecisionNames();

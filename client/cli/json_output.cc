@@ -75,6 +75,8 @@ Json DatabaseJson(const v1::MeasuredBytes& measured) {
                   {"catalogue", disk.catalogue()},
                   {"obsolete", disk.obsolete()},
                   {"other", disk.other()},
+                  {"snapshots", disk.snapshots()},
+                  {"reserve", disk.reserve()},
                   {"total", disk.total()}};
   json["memory"] = {{"memtables", memory.memtables()},
                     {"block_cache", memory.block_cache()},
@@ -203,6 +205,22 @@ Json CostsJson(const v1::PrecisionCosts& costs) {
     }
   }
   return json;
+}
+
+Json SnapshotJson(const v1::Snapshot& snapshot) {
+  Json tables = Json::array();
+  for (const v1::SnapshotTable& table : snapshot.tables()) {
+    tables.push_back({{"name", table.name()},
+                      {"rows", table.rows()},
+                      {"dimensions", table.dimensions()},
+                      {"precision", std::string(NameOf(table.precision()))},
+                      {"metric", std::string(NameOf(table.metric()))}});
+  }
+  return {{"name", snapshot.name()},
+          {"created_unix_micros", snapshot.created_unix_micros()},
+          {"tables", std::move(tables)},
+          {"bytes", snapshot.bytes()},
+          {"own_bytes", snapshot.own_bytes()}};
 }
 
 Json ServerInfoJson(const v1::GetServerInfoResponse& info, const std::string& server) {

@@ -38,6 +38,7 @@ Json NearestJson(const v1::NearestResponse& response, const std::vector<QueryLab
 Json ReportJson(const v1::ReportTableResponse& report);
 // Figures that mean nothing without a row are null.
 Json CostsJson(const v1::PrecisionCosts& costs);
+Json SnapshotJson(const v1::Snapshot& snapshot);
 Json ServerInfoJson(const v1::GetServerInfoResponse& info, const std::string& server);
 
 // Writes one document and a line end. Bytes that are no UTF-8 are replaced.

@@ -176,12 +176,22 @@ absl::StatusOr<int> RenameTable(CliContext& context, const std::string& from, co
 
 absl::StatusOr<int> DropTable(CliContext& context, const std::string& name) {
   VT_ASSIGN_OR_RETURN(Client* const client, context.Connect());
-  VT_ASSIGN_OR_RETURN(const uint64_t rows, client->DropTable(name));
+  VT_ASSIGN_OR_RETURN(const v1::DropTableResponse dropped, client->DropTable(name));
+  const auto& keepers = dropped.kept_by_snapshots();
   if (context.json) {
-    WriteJson(context.out(), {{"dropped", name}, {"dropped_rows", rows}});
-  } else {
-    context.out() << fmt::format("dropped table {} with {} rows\n", Quoted(name),
-                                 WithThousands(rows));
+    Json kept = Json::array();
+    for (const std::string& keeper : keepers) kept.push_back(keeper);
+    WriteJson(context.out(), {{"dropped", name},
+                              {"dropped_rows", dropped.dropped_rows()},
+                              {"kept_by_snapshots", std::move(kept)}});
+    return kExitOk;
+  }
+  context.out() << fmt::format("dropped table {} with {} rows\n", Quoted(name),
+                               WithThousands(dropped.dropped_rows()));
+  if (!keepers.empty()) {
+    context.out() << fmt::format(
+        "its disk is given back when these snapshots, which hold it, are deleted: {}\n",
+        fmt::join(keepers, ", "));
   }
   return kExitOk;
 }

@@ -200,7 +200,8 @@ TEST_F(CliTest, AQueryThatFailsIsCode1AndInItsPlace) {
 TEST_F(CliTest, RenameAndDrop) {
   MakeToy();
   EXPECT_EQ(RunJson({"table", "rename", "toy", "new"})["name"], "new");
-  EXPECT_EQ(RunJson({"table", "drop", "new"}).dump(), R"({"dropped":"new","dropped_rows":3})");
+  EXPECT_EQ(RunJson({"table", "drop", "new"}).dump(),
+            R"({"dropped":"new","dropped_rows":3,"kept_by_snapshots":[]})");
   EXPECT_EQ(RunJson({"table", "list"}).dump(), R"({"tables":[]})");
 }
 

@@ -283,6 +283,49 @@ class PassingTables {
   std::map<std::string, uint64_t> after_;   // with the change that is on its way
 };
 
+// Makes and deletes snapshots until the server dies. Of one that was acknowledged all must be
+// there, of another all or nothing.
+class Snapshots {
+ public:
+  void Change(Client& client, uint64_t seed) {
+    Dice dice(seed);
+    absl::Status status;
+    while (status.ok()) {
+      const std::string name = absl::StrCat("s", dice.Below(4));
+      after_ = before_;
+      if (!before_.contains(name)) {
+        after_.insert(name);
+        status = client.CreateSnapshot(name).status();
+      } else {
+        after_.erase(name);
+        status = client.DeleteSnapshot(name).status();
+      }
+      if (status.ok()) before_ = after_;
+      absl::SleepFor(absl::Milliseconds(dice.Below(100)));
+    }
+    EXPECT_TRUE(IsDeath(status)) << status;
+  }
+
+  void Check(Client& client) {
+    const absl::StatusOr<std::vector<v1::Snapshot>> snapshots = client.ListSnapshots();
+    ASSERT_TRUE(snapshots.ok()) << snapshots.status();
+    std::set<std::string> found;
+    for (const v1::Snapshot& snapshot : *snapshots) found.insert(snapshot.name());
+    ASSERT_TRUE(found == before_ || found == after_)
+        << ::testing::PrintToString(found) << " were found; acknowledged were "
+        << ::testing::PrintToString(before_) << ", and perhaps "
+        << ::testing::PrintToString(after_);
+    before_ = found;
+    after_ = found;
+  }
+
+  const std::set<std::string>& names() const { return before_; }
+
+ private:
+  std::set<std::string> before_;  // acknowledged
+  std::set<std::string> after_;   // with the change that is on its way
+};
+
 TEST(CrashRoundsTest, NothingAcknowledgedIsLost) {
   const uint64_t rounds = FromEnvironment("VECTABLE_CRASH_ROUNDS", kDefaultRounds);
   const uint64_t seed = FromEnvironment("VECTABLE_CRASH_SEED", 1);
@@ -292,6 +335,7 @@ TEST(CrashRoundsTest, NothingAcknowledgedIsLost) {
       WrittenTable("floats", v1::PRECISION_FP32, v1::METRIC_COSINE),
       WrittenTable("halves", v1::PRECISION_FP16, v1::METRIC_EUCLIDEAN)};
   PassingTables passing;
+  Snapshots snapshots;
   for (const WrittenTable& table : written) table.Create(server.client());
   for (uint64_t round = 0; round < rounds; ++round) {
     SCOPED_TRACE(absl::StrCat("round ", round, " of seed ", seed));
@@ -300,6 +344,7 @@ TEST(CrashRoundsTest, NothingAcknowledgedIsLost) {
       threads.emplace_back([&, with = dice.Any()] { table.Write(server.client(), with); });
     }
     threads.emplace_back([&, with = dice.Any()] { passing.Change(server.client(), with); });
+    threads.emplace_back([&, with = dice.Any()] { snapshots.Change(server.client(), with); });
     absl::SleepFor(absl::Milliseconds(dice.OneIn(4) ? dice.Below(3'000) : dice.Below(400)));
     server.Kill();
     for (std::thread& thread : threads) thread.join();
@@ -312,6 +357,7 @@ TEST(CrashRoundsTest, NothingAcknowledgedIsLost) {
     }
     for (WrittenTable& table : written) table.Check(server.client(), dice.Any());
     passing.Check(server.client());
+    snapshots.Check(server.client());
     if (::testing::Test::HasFailure()) return;
   }
   for (const WrittenTable& table : written) {
@@ -320,6 +366,11 @@ TEST(CrashRoundsTest, NothingAcknowledgedIsLost) {
                 static_cast<unsigned long long>(table.content().next_row_id));
   }
   server.Stop();
+  // Each snapshot that is there can be restored: that reads every row of it.
+  for (const std::string& name : snapshots.names()) {
+    ServerProcess restored({"--restore", absl::StrCat(server.data(), "/snapshots/", name)});
+    EXPECT_GE(restored.RowCount("floats") + restored.RowCount("halves"), 0U);
+  }
 }
 
 }  // namespace

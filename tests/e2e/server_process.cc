@@ -6,7 +6,9 @@
 
 namespace vectable {
 
-ServerProcess::ServerProcess(std::vector<std::string> options) : options_(std::move(options)) {
+ServerProcess::ServerProcess(std::vector<std::string> options, std::string data)
+    : options_(std::move(options)),
+      data_(data.empty() ? directory_.path() + "/data" : std::move(data)) {
   Start();
 }
 
@@ -16,10 +18,11 @@ ServerProcess::~ServerProcess() {
   }
 }
 
-void ServerProcess::Start() {
+void ServerProcess::Start(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {ProgramPath("vectable-server"), "--data", data(),
                                         "--listen", "127.0.0.1:0"};
   arguments.insert(arguments.end(), options_.begin(), options_.end());
+  arguments.insert(arguments.end(), more.begin(), more.end());
   process_ = Process::Start(arguments);
   const std::string prefix = "listening on ";
   const std::string line = process_->FirstLine().value_or("");

@@ -17,18 +17,20 @@ namespace vectable {
 // started again on the same data.
 class ServerProcess {
  public:
-  explicit ServerProcess(std::vector<std::string> options = {});
+  // `data` is the data directory; empty: one of its own.
+  explicit ServerProcess(std::vector<std::string> options = {}, std::string data = "");
   ~ServerProcess();
 
   // Starts the server and connects to it; a failure of the test when it doesn't come up.
-  void Start();
+  // `more` are options of this start alone.
+  void Start(const std::vector<std::string>& more = {});
   // kill -9, without any chance to tidy up.
   void Kill();
   // SIGTERM; the exit code must be 0.
   void Stop();
 
   const std::string& address() const { return address_; }
-  std::string data() const { return directory_.path() + "/data"; }
+  const std::string& data() const { return data_; }
   Client& client() { return *client_; }
   Process& process() { return *process_; }
 
@@ -42,6 +44,7 @@ class ServerProcess {
  private:
   TempDir directory_;
   const std::vector<std::string> options_;
+  const std::string data_;
   std::unique_ptr<Process> process_;
   std::unique_ptr<Client> client_;
   std::string address_;

@@ -82,7 +82,7 @@ TEST_F(DatabaseTest, DropsForGood) {
   Fill("t", {"a", "b"});
   const auto dropped = db().DropTable("t");
   ASSERT_THAT(dropped, IsOk());
-  EXPECT_EQ(*dropped, 2U);
+  EXPECT_EQ(dropped->rows, 2U);
   const std::vector<float> vector = {1, 0};
   const RowInput row = {"c", vector, std::nullopt};
   EXPECT_THAT(held->Upsert({&row, 1}, UpsertMode::kUpsert),

@@ -79,8 +79,15 @@ class FaultyStore final : public Store {
     return store_->ReadLog(table_id, after, max);
   }
   absl::StatusOr<StoreUsage> Usage() const override { return store_->Usage(); }
+  absl::StatusOr<std::vector<TableRecord>> Checkpoint(const std::string& path) override {
+    if (faults_.fail_writes) return Failure();
+    return store_->Checkpoint(path);
+  }
+  absl::Status CheckRoom(uint64_t bytes) override { return store_->CheckRoom(bytes); }
   absl::Status Compact(uint32_t table_id) override { return store_->Compact(table_id); }
   absl::Status Flush() override { return store_->Flush(); }
+  bool failed() const override { return store_->failed(); }
+  absl::Status Recover() override { return store_->Recover(); }
 
  private:
   class SlowCursor final : public RowCursor {

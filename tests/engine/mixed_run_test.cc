@@ -182,7 +182,7 @@ class MixedRunTest : public testing::Test {
         ASSERT_THAT(fixture_.db().RenameTable("beside", "renamed", false), IsOk());
         const auto dropped = fixture_.db().DropTable("renamed");
         ASSERT_THAT(dropped, IsOk());
-        ASSERT_EQ(*dropped, 1U);
+        ASSERT_EQ(dropped->rows, 1U);
         ASSERT_EQ(beside->Upsert(rows, UpsertMode::kUpsert).status().code(),
                   absl::StatusCode::kNotFound);
         return;
@@ -349,7 +349,7 @@ class MixedRunTest : public testing::Test {
         }
         const auto dropped = fixture_.db().DropTable(table.spec.name);
         ASSERT_THAT(dropped, IsOk());
-        ASSERT_EQ(*dropped, table.RowCount());
+        ASSERT_EQ(dropped->rows, table.RowCount());
         Make(table);
         break;
       }

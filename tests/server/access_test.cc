@@ -35,7 +35,10 @@ const std::map<std::string, Right>& Needed() {
                                        {"SizingService/ReportTable", Right::kReadOnly},
                                        {"SizingService/MeasurePrecisions", Right::kReadOnly},
                                        {"SizingService/EstimateModel", Right::kReadOnly},
-                                       {"AdminService/GetServerInfo", Right::kReadOnly}};
+                                       {"AdminService/GetServerInfo", Right::kReadOnly},
+                                       {"AdminService/CreateSnapshot", Right::kAdmin},
+                                       {"AdminService/ListSnapshots", Right::kReadOnly},
+                                       {"AdminService/DeleteSnapshot", Right::kAdmin}};
   return *needed;
 }
 

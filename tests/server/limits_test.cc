@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/rpc_fixture.h"
@@ -140,6 +141,125 @@ TEST_F(LimitsTest, TransportTakesMoreThanTheLimit) {
   request.set_table(std::string(90 << 20, 'x'));
   Call(rows, &v1::RowService::Stub::Upsert, request, &status);
   EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+class BoundsTest : public RpcFixture {
+ protected:
+  grpc::Status TryPut(const std::string& word) {
+    v1::UpsertRequest request;
+    request.set_table("t");
+    AddRow(request, word, {1, 2, 3, 4});
+    grpc::Status status;
+    Call(rows, &v1::RowService::Stub::Upsert, request, &status);
+    return status;
+  }
+  grpc::Status TryDelete(const std::string& word) {
+    v1::DeleteRequest request;
+    request.set_table("t");
+    request.mutable_words()->add_words(word);
+    grpc::Status status;
+    Call(rows, &v1::RowService::Stub::Delete, request, &status);
+    return status;
+  }
+};
+
+TEST_F(BoundsTest, ATablesBytesAreBounded) {
+  limits.max_table_bytes = 100;  // 6 rows of 16
+  Start();
+  MakeTable("t", 4);
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(TryPut("w" + std::to_string(i)).ok());
+  EXPECT_THAT(TryPut("w6"),
+              GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, "the limit is 100 bytes, which are 6 rows"));
+  EXPECT_TRUE(TryPut("w0").ok());  // replaced
+  EXPECT_TRUE(TryDelete("w3").ok());
+  EXPECT_TRUE(TryPut("w6").ok());
+}
+
+TEST_F(BoundsTest, MemoryIsBoundedForRowsAlone) {
+  Start();
+  MakeTable("t", 4);
+  EXPECT_TRUE(TryPut("a").ok());
+  Stop();
+  limits.max_memory_bytes = 1;
+  Start();
+  EXPECT_THAT(TryPut("b"), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, "max_memory_bytes is 1"));
+  grpc::ClientContext context;
+  const auto stream = rows->UpsertStream(&context);
+  v1::UpsertStreamRequest batch;
+  batch.set_table("t");
+  AddRow(batch, "c", {1, 2, 3, 4});
+  ASSERT_TRUE(stream->Write(batch));
+  v1::UpsertStreamResponse ack;
+  EXPECT_FALSE(stream->Read(&ack));
+  EXPECT_THAT(stream->Finish(), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, "max_memory_bytes"));
+  v1::NearestRequest search_request;
+  search_request.set_table("t");
+  search_request.set_k(1);
+  search_request.add_queries()->set_word("a");
+  Call(search, &v1::SearchService::Stub::Nearest, search_request);
+  EXPECT_TRUE(TryDelete("a").ok());
+}
+
+TEST_F(BoundsTest, StreamsAreBounded) {
+  limits.max_streams = 2;
+  Start();
+  MakeTable("t", 4);
+  struct Stream {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::UpsertStreamRequest, v1::UpsertStreamResponse>>
+        stream;
+  };
+  std::vector<std::unique_ptr<Stream>> open;
+  const auto begin = [&] {
+    auto made = std::make_unique<Stream>();
+    made->stream = rows->UpsertStream(&made->context);
+    v1::UpsertStreamRequest batch;
+    batch.set_table("t");
+    AddRow(batch, "w", {1, 2, 3, 4});
+    made->stream->Write(batch);
+    v1::UpsertStreamResponse ack;
+    const bool taken = made->stream->Read(&ack);
+    open.push_back(std::move(made));
+    return taken;
+  };
+  EXPECT_TRUE(begin());
+  EXPECT_TRUE(begin());
+  EXPECT_FALSE(begin());
+  EXPECT_THAT(open.back()->stream->Finish(),
+              GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, "(max_streams)"));
+  EXPECT_TRUE(TryPut("x").ok());  // others go on
+  open[0]->stream->WritesDone();
+  EXPECT_TRUE(open[0]->stream->Finish().ok());
+  // The place is free as soon as the server is done with the stream.
+  bool taken = false;
+  for (int i = 0; i < 1'000 && !taken; ++i) taken = begin();
+  EXPECT_TRUE(taken);
+  for (const auto& stream : open) stream->context.TryCancel();
+}
+
+TEST_F(BoundsTest, AClientThatReadsNothingLosesItsStream) {
+  options.stuck_client = absl::Milliseconds(300);
+  Start();
+  MakeTable("wide", 1'000);
+  for (int i = 0; i < 20; ++i) {
+    v1::UpsertRequest request;
+    request.set_table("wide");
+    for (int j = 0; j < 250; ++j) {
+      AddRow(request, "w" + std::to_string(250 * i + j), std::vector<float>(1'000, 1));
+    }
+    Call(rows, &v1::RowService::Stub::Upsert, request);
+  }
+  v1::ScanRequest request;
+  request.set_table("wide");
+  request.set_include_vectors(true);
+  grpc::ClientContext context;
+  const auto reader = rows->Scan(&context, request);
+  v1::ScanResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  while (server().load().calls_under_way > 0) absl::SleepFor(absl::Milliseconds(10));
+  while (reader->Read(&response)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), grpc::CANCELLED);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ TEST_F(TableServiceTest, ServerInfo) {
   EXPECT_TRUE(info.sync());
   EXPECT_EQ(info.storage_format(), 7U);
   EXPECT_EQ(info.device(), "cpu");
-  ASSERT_EQ(info.limits_size(), 10);
+  ASSERT_EQ(info.limits_size(), 13);
   EXPECT_EQ(info.limits(0).name(), "max_k");
   EXPECT_EQ(info.limits(0).value(), 10'000U);
   EXPECT_EQ(info.limits(6).name(), "max_tables");

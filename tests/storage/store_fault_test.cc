@@ -6,8 +6,8 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "tests/common/test_seed.h"
-#include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
+#include "tests/support/fault_env.h"
 
 namespace vectable {
 namespace {

@@ -19,6 +19,10 @@ namespace vectable {
 class DatabaseFixture {
  public:
   DatabaseFixture() { Open(); }
+  // `options` without the directory.
+  explicit DatabaseFixture(RocksStoreOptions options) : store_options_(std::move(options)) {
+    Open();
+  }
 
   Database& db() { return *database_; }
   const std::string& directory() const { return directory_.path(); }
@@ -30,8 +34,9 @@ class DatabaseFixture {
   IndexOptions index_options;  // of the next Open
 
   void Open() {
-    RocksStoreOptions options;
+    RocksStoreOptions options = store_options_;
     options.directory = directory_.path();
+    options.events = &events_;
     absl::StatusOr<std::unique_ptr<Store>> store = OpenRocksStore(options);
     ASSERT_TRUE(store.ok()) << store.status();
     if (wrap_store) *store = wrap_store(*std::move(store));
@@ -41,6 +46,7 @@ class DatabaseFixture {
     parts.events = &events_;
     parts.backend = backend_.get();
     parts.index = index_options;
+    parts.snapshots = directory_.path() + "/snapshots";
     parts.on_mutation = on_mutation;
     absl::StatusOr<std::unique_ptr<Database>> database = Database::Create(std::move(parts));
     ASSERT_TRUE(database.ok()) << database.status();
@@ -68,6 +74,7 @@ class DatabaseFixture {
   }
 
  private:
+  RocksStoreOptions store_options_;
   TempDir directory_;
   TestEvents events_;
   Limits limits_;
