@@ -18,6 +18,10 @@ if(VECTABLE_SANITIZE)
   add_link_options(-fsanitize=${VECTABLE_SANITIZE})
 endif()
 
+if(VECTABLE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Warnings are for our code only: the generated code doesn't link this target.
 add_library(vectable_warnings INTERFACE)
 target_compile_options(vectable_warnings INTERFACE -Wall -Wextra -Werror=unused-result

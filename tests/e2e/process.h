@@ -29,6 +29,8 @@ class Process {
   // The first line of stdout; nothing when none comes within `timeout` or the process ends without.
   std::optional<std::string> FirstLine(absl::Duration timeout = absl::Seconds(30));
 
+  pid_t pid() const { return pid_; }
+
   // What was written so far; all of it after Wait.
   std::string out() const;
   std::string err() const;
