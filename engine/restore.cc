@@ -189,7 +189,7 @@ absl::Status RestoreSnapshot(
   }();
   if (!status.ok()) {
     IgnoreStatus(RemoveTree(restoring), "the next start removes it");
-    return Annotate(status, label);
+    return Annotate(status, label + " can't be restored, and nothing is changed");
   }
   const std::string ready = absl::StrCat(restoring, "/", kReadyFile);
   VT_RETURN_IF_ERROR(SyncTree(restoring));

@@ -75,11 +75,15 @@ absl::StatusOr<SnapshotDescription> SnapshotFolder::Create(
     std::string name,
     const std::function<absl::StatusOr<std::vector<TableRecord>>(const std::string& folder)>&
         fill) {
-  if (name.empty()) name = NameOfNow();
-  VT_RETURN_IF_ERROR(CheckName(name));
   absl::MutexLock lock(&mu_);
-  const std::string final_path = PathOf(name);
   std::error_code error;
+  if (name.empty()) {
+    const std::string now = NameOfNow();
+    name = now;
+    for (int i = 2; fs::exists(PathOf(name), error); ++i) name = absl::StrCat(now, "-", i);
+  }
+  VT_RETURN_IF_ERROR(CheckName(name));
+  const std::string final_path = PathOf(name);
   if (fs::exists(final_path, error)) {
     return absl::AlreadyExistsError(absl::StrCat("snapshot ", Quoted(name), " exists already"));
   }

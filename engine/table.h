@@ -88,6 +88,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // then.
   std::optional<TableState> State(const StoreUsage& store) const;
 
+  // Whether a search would get an error at once, as the index couldn't be loaded.
+  bool failed() const { return !searchable() && !index_.failure().ok(); }
   // Whether a search would be answered at once.
   bool searchable() const { return index_.snapshot() != nullptr; }
   // Whether the search takes well under a millisecond, by an estimate that costs next to nothing:
@@ -162,7 +164,8 @@ class Table : public std::enable_shared_from_this<Table> {
   void RetireFromStore() { writer_.Retire(); }
 
   // Has all segments merged into as few as there can be, soon; optimizing() until that is done. The
-  // error that the index failed to load with, if it did.
+  // error that the index failed to load with, if it did; RESOURCE_EXHAUSTED where the disk has no
+  // room for it.
   absl::Status Optimize();
   // The parts of the index; none while it is loaded.
   std::vector<SegmentDescription> Segments() const;
@@ -207,6 +210,8 @@ class Table : public std::enable_shared_from_this<Table> {
   absl::Status SaveManifest();
   // Looks through what was loaded unchecked, once; a damaged index is loaded anew, from the rows.
   void CheckSegments(const std::atomic<bool>& stop);
+  // About what a merged segment of so many rows takes on disk.
+  uint64_t MergedBytes(uint64_t rows) const;
   absl::Status BuildMerged(const LiveIndex::Merge& merge, const std::atomic<bool>& stop,
                            std::shared_ptr<SealedSegment>& merged);
 

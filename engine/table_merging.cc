@@ -63,7 +63,16 @@ absl::Status Table::LinkIndex(const std::string& folder) const {
   return directory_->LinkInto(IndexFolderOf(folder, table_id_));
 }
 
+uint64_t Table::MergedBytes(uint64_t rows) const {
+  return rows * (codec_.row_bytes() + shape_.dimensions + kOtherBytesPerRow);
+}
+
 absl::Status Table::Optimize() {
+  if (directory_) {
+    // What couldn't be done now would be tried again and again.
+    VT_RETURN_IF_ERROR(
+        Annotate(parts_.store.CheckRoom(MergedBytes(writer_.record().rows)), Label()));
+  }
   optimizing_.store(Optimizing::kAsked, std::memory_order_release);
   return index_.failure();
 }
@@ -151,8 +160,7 @@ absl::Status Table::BuildMerged(const LiveIndex::Merge& merge, const std::atomic
   uint64_t file = 0;
   if (directory_) {
     // What the disk has left is rather for the rows.
-    VT_RETURN_IF_ERROR(parts_.store.CheckRoom(
-        merge.plan.live_rows * (codec_.row_bytes() + shape_.dimensions + kOtherBytesPerRow)));
+    VT_RETURN_IF_ERROR(parts_.store.CheckRoom(MergedBytes(merge.plan.live_rows)));
     VT_ASSIGN_OR_RETURN(file, directory_->NewFile());
     options.path = directory_->PathOf(file);
   }

@@ -7,8 +7,9 @@ usage() {
   cat <<'USAGE'
 Usage: test.sh [--sanitize]
   Installs missing packages, builds the release preset with its tests, and runs them.
-  --sanitize   first also: a clang build with thread-safety analysis, lint, and the tests under the
-               address and undefined-behaviour sanitizers and under the thread sanitizer
+  --sanitize   first also: a clang build with thread-safety analysis, whose fuzz targets run for some seconds;
+               lint; and the tests under the address and undefined-behaviour sanitizers and under the
+               thread sanitizer
   The last lines are the summary of the release tests and, if anything failed, what did; the exit status is 0
   only if everything passed.
 USAGE
@@ -74,7 +75,7 @@ run_tests() {
 scripts/install_deps.sh --test
 
 if $sanitize; then
-  step "clang build" build clang || true
+  step "clang build" build clang && step "fuzzing" run_tests clang || true
   step "lint" scripts/lint.sh || true
   step "address sanitizer build" build asan && step "address sanitizer" run_tests asan || true
   step "thread sanitizer build" build tsan && step "thread sanitizer" run_tests tsan || true

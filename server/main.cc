@@ -48,9 +48,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(const ServerOptions& options, E
   if (!options.restore.empty()) {
     VT_RETURN_IF_ERROR(RestoreSnapshot(
         options.data, options.restore,
-        [&](const std::string& directory) {
-          return OpenRocksStore({.directory = directory, .events = &events});
-        },
+        [&](const std::string& directory) { return OpenRocksStore({.directory = directory}); },
         events));
   }
   return OpenRocksStore({.directory = options.data,

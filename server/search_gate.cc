@@ -11,7 +11,7 @@ namespace vectable {
 
 bool IsSearchable(const Database& database, const v1::NearestRequest& request) {
   const auto table = database.FindTable(request.table());
-  return !table.ok() || (*table)->searchable();
+  return !table.ok() || (*table)->searchable() || (*table)->failed();
 }
 
 bool IsShortSearch(const Database& database, const v1::NearestRequest& request) {

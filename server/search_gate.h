@@ -6,7 +6,7 @@
 
 namespace vectable {
 
-// Whether a search can be answered now: its table is loaded, or isn't there.
+// Whether a search can be answered now: its table is loaded, can't be loaded, or isn't there.
 bool IsSearchable(const Database& database, const v1::NearestRequest& request);
 
 // Whether the request, whose table can answer, is one short search: see Table::IsShortSearch.

@@ -62,6 +62,9 @@ void AddStorageFlags(CLI::App& app, ServerOptions& options) {
          "Begin with this snapshot: one of DIR by its name, or any by the path of its\n"
          "folder, with a '/'. It is read whole and checked first; what DIR held is moved to\n"
          "DIR/replaced-TIME. Only for the command line, so that no restart does it again")
+      ->check([](const std::string& name) {
+        return name.empty() ? std::string("names no snapshot") : std::string();
+      })
       ->type_name("SNAPSHOT")
       ->configurable(false);
   app.add_option(

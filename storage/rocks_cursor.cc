@@ -26,7 +26,7 @@ class RowIdCursor final : public RocksCursor {
     read.fill_cache = false;
     iterator_.reset(view_->db.NewIterator(read, view_->families->rows()));
   }
-  ~RowIdCursor() override { Unregister(); }
+  ~RowIdCursor() override { End(); }
 
  protected:
   absl::StatusOr<bool> Step(StoredRow& row) override {
@@ -76,7 +76,7 @@ class WordCursor final : public RocksCursor {
         after_(std::move(after)),
         with_codes_(with_codes),
         iterator_(view_->db.NewIterator(view_->Read(), view_->families->words())) {}
-  ~WordCursor() override { Unregister(); }
+  ~WordCursor() override { End(); }
 
  protected:
   absl::StatusOr<bool> Step(StoredRow& row) override {
@@ -154,9 +154,11 @@ RocksCursor::RocksCursor(TableRecord record, OpenCursors& open)
 
 RocksCursor::~RocksCursor() = default;
 
-void RocksCursor::Unregister() {
+void RocksCursor::End() {
+  // Under the lock that BreakAll takes: the database mustn't be closed in the middle.
   absl::MutexLock lock(&open_.mu_);
   open_.cursors_.erase(this);
+  Release();
 }
 
 void RocksCursor::Break() {

@@ -58,8 +58,9 @@ class RocksCursor : public RowCursor {
  protected:
   RocksCursor(TableRecord record, OpenCursors& open);
 
-  // To be called by the most derived destructor first: the cursor can't be broken any more.
-  void Unregister();
+  // To be called by the most derived destructor first: lets everything go, and can't be broken any
+  // more.
+  void End();
 
   // Moves on and fills the row, under the cursor's lock.
   virtual absl::StatusOr<bool> Step(StoredRow& row) = 0;

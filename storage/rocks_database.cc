@@ -166,7 +166,16 @@ absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::Open(const std::st
   const std::vector<std::string> names = FamilyNames(options, path);
   Opened opened;
   const rocksdb::Status status = OpenFamilies(options, options.Database(), path, names, opened);
-  if (status.IsCorruption()) {
+  bool to_read_alone = false;
+  if (status.IsNoSpace()) {
+    // Reads need no room. Writes come when there is some, and with them another open.
+    VT_RETURN_IF_ERROR(FromRocks(OpenToRead(options, path, names, opened), "opening the store"));
+    to_read_alone = true;
+    options.watch().SetFailed(FromRocks(status, "opening the store"));
+    events.Report(
+        EventSink::Level::kError,
+        absl::StrCat("the store can only be read until there is room: ", status.ToString()));
+  } else if (status.IsCorruption()) {
     // What was wrong first is what a store that can't be used says.
     if (!OpenWithoutDamaged(options, path, names, events, opened).ok()) {
       return FromRocks(status, "opening the store");
@@ -177,7 +186,7 @@ absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::Open(const std::st
   std::unique_ptr<RocksDatabase> database(
       new RocksDatabase(std::move(opened.db), std::exchange(opened.handles, {}), options));
   VT_RETURN_IF_ERROR(database->CheckOrWriteFormat());
-  VT_RETURN_IF_ERROR(database->KeepNamedFamilies());
+  VT_RETURN_IF_ERROR(database->KeepNamedFamilies(/*drop_others=*/!to_read_alone));
   return database;
 }
 
@@ -232,12 +241,12 @@ absl::Status RocksDatabase::CheckOrWriteFormat() const {
   return absl::OkStatus();
 }
 
-absl::Status RocksDatabase::KeepNamedFamilies() const {
+absl::Status RocksDatabase::KeepNamedFamilies(bool drop_others) const {
   VT_ASSIGN_OR_RETURN(const std::vector<TableRecord> tables, Tables());
   std::vector<uint32_t> ids;
   ids.reserve(tables.size());
   for (const TableRecord& table : tables) ids.push_back(table.table_id);
-  return families_->KeepOnly(ids);
+  return families_->KeepOnly(ids, drop_others);
 }
 
 absl::StatusOr<TableRecord> RocksDatabase::ReadTable(const rocksdb::ReadOptions& read,

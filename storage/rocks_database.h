@@ -21,8 +21,9 @@ class RocksDatabase {
  public:
   // Opens or makes the one at `path` and removes families that no table names. Where files of some
   // tables are damaged so that RocksDB refuses to open them, the others can be used all the same;
-  // reading those gives DATA_LOSS. DATA_LOSS for any other damage, FAILED_PRECONDITION for a newer
-  // format. `options` and `events` must outlive the database.
+  // reading those gives DATA_LOSS. On a full disk it can be read alone; the watch says that it
+  // failed to take writes. DATA_LOSS for any other damage, FAILED_PRECONDITION for a newer format.
+  // `options` and `events` must outlive the database.
   static absl::StatusOr<std::unique_ptr<RocksDatabase>> Open(const std::string& path,
                                                              const RocksOptions& options,
                                                              EventSink& events);
@@ -51,7 +52,7 @@ class RocksDatabase {
                 const RocksOptions& options);
 
   absl::Status CheckOrWriteFormat() const;
-  absl::Status KeepNamedFamilies() const;
+  absl::Status KeepNamedFamilies(bool drop_others) const;
 
   const RocksOptions& options_;
   std::unique_ptr<rocksdb::DB> db_;

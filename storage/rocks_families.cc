@@ -49,21 +49,29 @@ absl::StatusOr<std::shared_ptr<TableFamilies>> RocksFamilies::Find(uint32_t tabl
   return found->second;
 }
 
+absl::StatusOr<rocksdb::ColumnFamilyHandle*> RocksFamilies::CreateOne(
+    const rocksdb::ColumnFamilyOptions& options, const std::string& name) {
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  const rocksdb::Status created = db_.CreateColumnFamily(options, name, &handle);
+  if (created.ok()) return handle;
+  // It may be made all the same, when only the file of options couldn't be written.
+  if (handle != nullptr) {
+    IgnoreStatus(DropStray(handle), "the next open removes a family that no table names");
+  }
+  return FromRocks(created, "making the family " + name);
+}
+
 absl::Status RocksFamilies::Create(uint32_t table_id) {
-  rocksdb::ColumnFamilyHandle* rows = nullptr;
-  rocksdb::ColumnFamilyHandle* words = nullptr;
-  VT_RETURN_IF_ERROR(
-      FromRocks(db_.CreateColumnFamily(options_.Rows(), RowsFamilyName(table_id), &rows),
-                "making the rows family"));
-  if (absl::Status status =
-          FromRocks(db_.CreateColumnFamily(options_.Words(), WordsFamilyName(table_id), &words),
-                    "making the words family");
-      !status.ok()) {
+  VT_ASSIGN_OR_RETURN(rocksdb::ColumnFamilyHandle* const rows,
+                      CreateOne(options_.Rows(), RowsFamilyName(table_id)));
+  absl::StatusOr<rocksdb::ColumnFamilyHandle*> words =
+      CreateOne(options_.Words(), WordsFamilyName(table_id));
+  if (!words.ok()) {
     IgnoreStatus(DropStray(rows), "the next open removes a family that no table names");
-    return status;
+    return words.status();
   }
   absl::MutexLock lock(&mu_);
-  tables_[table_id] = std::make_shared<TableFamilies>(db_, rows, words);
+  tables_[table_id] = std::make_shared<TableFamilies>(db_, rows, *words);
   return absl::OkStatus();
 }
 
@@ -87,7 +95,7 @@ absl::Status RocksFamilies::Drop(uint32_t table_id) {
                    absl::StrCat("dropping the families of table id ", table_id));
 }
 
-absl::Status RocksFamilies::KeepOnly(const std::vector<uint32_t>& table_ids) {
+absl::Status RocksFamilies::KeepOnly(const std::vector<uint32_t>& table_ids, bool drop_others) {
   Handles strays;
   {
     absl::MutexLock lock(&mu_);
@@ -101,6 +109,7 @@ absl::Status RocksFamilies::KeepOnly(const std::vector<uint32_t>& table_ids) {
       unclaimed_.erase(rows);
       unclaimed_.erase(words);
     }
+    if (!drop_others) return absl::OkStatus();
     strays.swap(unclaimed_);
   }
   absl::Status status;

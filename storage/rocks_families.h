@@ -59,9 +59,9 @@ class RocksFamilies {
   // Drops a table's families and gives their disk back; fine when there are none.
   absl::Status Drop(uint32_t table_id);
 
-  // Drops the families of every table that isn't in `table_ids`; DATA_LOSS when one of those lacks
-  // a family.
-  absl::Status KeepOnly(const std::vector<uint32_t>& table_ids);
+  // Finds the families of these tables, and drops all others, if asked to; DATA_LOSS when a table
+  // lacks a family.
+  absl::Status KeepOnly(const std::vector<uint32_t>& table_ids, bool drop_others);
 
   // Every family's handle, for a flush.
   std::vector<rocksdb::ColumnFamilyHandle*> All() const;
@@ -69,6 +69,8 @@ class RocksFamilies {
  private:
   using Handles = std::map<std::string, rocksdb::ColumnFamilyHandle*>;
 
+  absl::StatusOr<rocksdb::ColumnFamilyHandle*> CreateOne(
+      const rocksdb::ColumnFamilyOptions& options, const std::string& name);
   absl::Status DropStray(rocksdb::ColumnFamilyHandle* handle);
 
   rocksdb::DB& db_;

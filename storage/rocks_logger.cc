@@ -19,7 +19,7 @@ void RocksLogger::Logv(const char* format, va_list arguments) {
 }
 
 void RocksLogger::Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) {
-  if (level < rocksdb::InfoLogLevel::WARN_LEVEL || level >= rocksdb::InfoLogLevel::HEADER_LEVEL) {
+  if (level < rocksdb::InfoLogLevel::ERROR_LEVEL || level >= rocksdb::InfoLogLevel::HEADER_LEVEL) {
     return;
   }
   std::array<char, kMostBytes> line;
@@ -28,9 +28,7 @@ void RocksLogger::Logv(rocksdb::InfoLogLevel level, const char* format, va_list 
   std::string text(line.data(), std::min(static_cast<size_t>(length), line.size() - 1));
   std::replace(text.begin(), text.end(), '\n', ' ');
   // What matters to the data comes as a status, too, and is reported by who gets it.
-  events_.Report(level == rocksdb::InfoLogLevel::WARN_LEVEL ? EventSink::Level::kInfo
-                                                            : EventSink::Level::kWarning,
-                 absl::StrCat("RocksDB: ", text));
+  events_.Report(EventSink::Level::kWarning, absl::StrCat("RocksDB: ", text));
 }
 
 }  // namespace vectable

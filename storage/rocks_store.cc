@@ -1,14 +1,16 @@
 #include "storage/rocks_store.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -103,6 +105,8 @@ class RocksStore final : public Store {
   // Room for `bytes` more in the log and in table files, and for all memtables.
   uint64_t BytesFor(size_t bytes) const;
   absl::Status CheckGrowth(RocksDatabase& database, size_t bytes);
+  // Says when the disk becomes full, and when it has room again.
+  void ReportRoom(const absl::Status& status);
   // The bytes of the write-ahead log's files.
   uint64_t LogBytes() const;
   // What an open writes: of the log all that isn't in table files yet.
@@ -122,6 +126,7 @@ class RocksStore final : public Store {
   const RocksOptions options_;
   const std::unique_ptr<DirectoryLock> lock_;
   DiskRoom room_;
+  std::atomic<bool> refusing_{false};  // what makes the data grow
   mutable OpenCursors cursors_;
 
   // Held, shared, through each call; alone to close the database and open it again.
@@ -139,6 +144,7 @@ class RocksStore final : public Store {
 
 absl::Status RocksStore::Open() {
   IgnoreStatus(room_.MakeRoom(BytesToOpen()), "the open says whether that was enough");
+  options_.env().CreateDirIfMissing(path_).PermitUncheckedError();  // the open says what is wrong
   absl::MutexLock lock(&gate_);
   VT_ASSIGN_OR_RETURN(database_, RocksDatabase::Open(path_, options_, events_));
   return absl::OkStatus();
@@ -209,6 +215,9 @@ absl::Status RocksStore::DropTable(uint32_t table_id) {
   rocksdb::WriteBatch batch;
   AddDrop(families, table_id, batch);
   VT_RETURN_IF_ERROR(place.database.Write(batch, /*sync=*/true, "writing the catalogue"));
+  for (rocksdb::ColumnFamilyHandle* family : {place.families->rows(), place.families->words()}) {
+    options_.watch().Forget(family->GetName());
+  }
   place.families.reset();  // the last to hold them removes their files
   IgnoreStatus(families.Drop(table_id), "the next open removes what no table names");
   // The table's rows are in the write-ahead log, too, which goes when nothing else needs it.
@@ -224,12 +233,20 @@ uint64_t RocksStore::BytesFor(size_t bytes) const {
 
 absl::Status RocksStore::CheckGrowth(RocksDatabase& database, size_t bytes) {
   absl::Status status = room_.CheckGrowth(BytesFor(bytes));
+  if (status.ok() == refusing_.load(std::memory_order_relaxed)) ReportRoom(status);
   if (!status.ok() && options_.memtable_bytes() > kOwnBytes && room_.Has(BytesFor(0))) {
     // What is in memory takes less room in table files than is kept free for it, and the log of it
     // goes.
     IgnoreStatus(FlushAll(database, /*wait=*/false), "it is tried again with the next write");
   }
   return status;
+}
+
+void RocksStore::ReportRoom(const absl::Status& status) {
+  if (refusing_.exchange(!status.ok()) == !status.ok()) return;
+  events_.Report(EventSink::Level::kWarning,
+                 status.ok() ? "there is room on the disk again"
+                             : absl::StrCat("writes are refused: ", status.message()));
 }
 
 uint64_t RocksStore::LogBytes() const {
@@ -370,6 +387,12 @@ absl::Status RocksStore::CheckRoom(uint64_t bytes) {
 absl::StatusOr<std::vector<TableRecord>> RocksStore::Checkpoint(const std::string& path) {
   absl::ReaderMutexLock lock(&gate_);
   VT_ASSIGN_OR_RETURN(RocksDatabase* const database, Opened());
+  if (const std::set<std::string> damaged = options_.watch().damaged(); !damaged.empty()) {
+    return absl::DataLossError(
+        absl::StrCat("files of ", absl::StrJoin(damaged, ", "),
+                     " are damaged, and a snapshot with them can't be restored; drop those tables "
+                     "first"));
+  }
   VT_RETURN_IF_ERROR(CheckGrowth(*database, 0));
   absl::MutexLock flush_lock(&flush_mu_);
   VT_RETURN_IF_ERROR(options_.watch().failure());

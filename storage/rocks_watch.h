@@ -25,6 +25,8 @@ class RocksWatch final : public rocksdb::EventListener {
   // ends all writing.
   std::set<std::string> damaged() const ABSL_LOCKS_EXCLUDED(mu_);
   void SetDamaged(const std::string& family) ABSL_LOCKS_EXCLUDED(mu_);
+  // The family is gone.
+  void Forget(const std::string& family) ABSL_LOCKS_EXCLUDED(mu_);
 
   // A new open begins; what is damaged stays so.
   void Reset() ABSL_LOCKS_EXCLUDED(mu_);

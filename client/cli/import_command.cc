@@ -29,7 +29,7 @@ struct ImportArguments {
 
 std::string Acknowledged(const ImportSummary& summary, const std::string& table) {
   if (summary.created && summary.inserted + summary.replaced == 0) {
-    return fmt::format("no row was acknowledged; the new, empty table {} stays", Quoted(table));
+    return fmt::format("no row was acknowledged; the new table {} stays", Quoted(table));
   }
   if (summary.inserted + summary.replaced == 0) return "no row was acknowledged";
   return fmt::format(

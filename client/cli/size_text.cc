@@ -109,7 +109,10 @@ TextTable MeasuredTable(const v1::ReportTableResponse& report) {
   const v1::DatabaseDisk& all = report.measured().database_disk();
   add("database on disk: all tables", all.tables());
   add("database on disk: write-ahead log", all.write_ahead_log());
-  add("database on disk: the rest", all.total() - all.tables() - all.write_ahead_log());
+  if (all.snapshots() > 0) add("database on disk: snapshots alone", all.snapshots());
+  if (all.reserve() > 0) add("database on disk: held back", all.reserve());
+  add("database on disk: the rest",
+      all.total() - all.tables() - all.write_ahead_log() - all.snapshots() - all.reserve());
   add("database on disk: total", all.total());
   return table;
 }

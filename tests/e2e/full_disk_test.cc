@@ -46,6 +46,15 @@ uint64_t FreeBytes(const std::string& path) {
   return static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
 }
 
+// Takes all that is free.
+void FillUp(const std::string& path) {
+  const int filler = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  const std::string block(4096, 'x');
+  while (write(filler, block.data(), block.size()) > 0) {
+  }
+  close(filler);
+}
+
 std::vector<float> VectorOf(uint64_t row) {
   std::vector<float> vector(kDimensions);
   uint64_t state = row * 0x9E3779B97F4A7C15 + 1;
@@ -120,13 +129,7 @@ TEST(FullDiskTest, GrowthIsRefusedAllElseGoesOnAndNothingIsLost) {
     EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("is full"));
     EXPECT_GT(rows, 10'000U);
     // Others fill what is left, to the last byte.
-    {
-      const int filler = open((folder.path() + "/filler").c_str(), O_WRONLY | O_CREAT, 0600);
-      const std::string block(4096, 'x');
-      while (write(filler, block.data(), block.size()) > 0) {
-      }
-      close(filler);
-    }
+    FillUp(folder.path() + "/filler");
     EXPECT_EQ(FreeBytes(folder.path()), 0U);
     EXPECT_TRUE(absl::IsResourceExhausted(Put(server.client(), "kept", rows, 1)));
     v1::CreateTableRequest request;
@@ -143,6 +146,16 @@ TEST(FullDiskTest, GrowthIsRefusedAllElseGoesOnAndNothingIsLost) {
       ASSERT_EQ(reply->deleted(), 100U);
     }
     CheckRows(server.client(), "kept", deleted, rows);
+
+    // Others take what was held back, too: started then, it serves what needs no room.
+    FillUp(folder.path() + "/filler2");
+    server.Kill();
+    FillUp(folder.path() + "/filler3");
+    server.Start();
+    EXPECT_EQ(server.RowCount("kept"), rows - deleted);
+    CheckRows(server.client(), "kept", deleted, rows);
+    ASSERT_EQ(unlink((folder.path() + "/filler2").c_str()), 0);
+    ASSERT_EQ(unlink((folder.path() + "/filler3").c_str()), 0);
 
     server.Kill();
     server.Start();

@@ -310,5 +310,27 @@ TEST_F(BusyTest, ExpiredWriteIsNotDone) {
   EXPECT_EQ((*database().FindTable("t"))->Describe().rows, 0U);
 }
 
+// Not as one that still loads, after a wait.
+TEST_F(RpcFixture, ASearchOfATableThatCantBeLoadedGetsItsError) {
+  FaultyStore::Faults faults;
+  Start();
+  MakeTable("t", 2);
+  Put("t", "cat", {0, 1});
+  Stop();
+  faults.fail_scans = true;
+  wrap_store = [&](std::unique_ptr<Store> store) {
+    return std::make_unique<FaultyStore>(std::move(store), faults);
+  };
+  Start();
+  v1::NearestRequest request;
+  request.set_table("t");
+  request.set_k(1);
+  request.add_queries()->set_word("cat");
+  grpc::Status status;
+  Call(search, &SearchStub::Nearest, request, &status, absl::Seconds(100));
+  EXPECT_THAT(status, GrpcStatusIs(grpc::INTERNAL, "injected fault"));
+  Stop();
+}
+
 }  // namespace
 }  // namespace vectable

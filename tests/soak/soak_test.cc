@@ -19,7 +19,7 @@
 namespace vectable {
 namespace {
 
-constexpr uint64_t kDefaultSeconds = 20;
+constexpr uint64_t kDefaultSeconds = 12;
 constexpr uint32_t kDimensions = 32;
 constexpr uint64_t kWords = 30'000;  // the table is as large as it gets soon
 constexpr int kSamples = 10;
