@@ -61,6 +61,7 @@ struct Opened {
 std::vector<rocksdb::ColumnFamilyDescriptor> Describe(const RocksOptions& options,
                                                       const std::vector<std::string>& names) {
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  descriptors.reserve(names.size());
   for (const std::string& name : names) descriptors.emplace_back(name, options.Family(name));
   return descriptors;
 }
