@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -286,7 +287,15 @@ class DamageTest : public ::testing::Test {
         known.late.push_back(Put(**opened.db().FindTable(known.name), known, 5));
       }
     }
-    fs::copy(live, original_, fs::copy_options::recursive);
+    // The store may remove a file in the middle of it.
+    std::error_code error;
+    for (int tries = 0; tries < 100; ++tries) {
+      fs::remove_all(original_);
+      fs::copy(live, original_, fs::copy_options::recursive, error);
+      if (!error) return;
+      absl::SleepFor(absl::Milliseconds(50));
+    }
+    FAIL() << error.message();
   }
 };
 
