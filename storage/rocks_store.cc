@@ -215,9 +215,6 @@ absl::Status RocksStore::DropTable(uint32_t table_id) {
   rocksdb::WriteBatch batch;
   AddDrop(families, table_id, batch);
   VT_RETURN_IF_ERROR(place.database.Write(batch, /*sync=*/true, "writing the catalogue"));
-  for (rocksdb::ColumnFamilyHandle* family : {place.families->rows(), place.families->words()}) {
-    options_.watch().Forget(family->GetName());
-  }
   place.families.reset();  // the last to hold them removes their files
   IgnoreStatus(families.Drop(table_id), "the next open removes what no table names");
   // The table's rows are in the write-ahead log, too, which goes when nothing else needs it.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "tests/e2e/row_vectors.h"
 #include "tests/e2e/server_process.h"
 
 namespace vectable {
@@ -16,18 +17,7 @@ constexpr uint64_t kBatchRows = 50;
 
 std::string Word(uint64_t row) { return "w" + std::to_string(row); }
 
-// A vector of its own direction for each row.
-std::vector<float> VectorOf(uint64_t row) {
-  std::vector<float> vector(kDimensions);
-  uint64_t state = row * 0x9E3779B97F4A7C15 + 1;
-  for (float& value : vector) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    value = static_cast<float>(state % 65536) / 32768.f - 1.f;
-  }
-  return vector;
-}
+std::vector<float> VectorOf(uint64_t row) { return VectorOfRow(row, kDimensions); }
 
 // Streams rows from `first` on until the server goes away; gives how many were acknowledged.
 uint64_t StreamUntilKilled(ServerProcess& server, uint64_t first, uint64_t kill_after) {

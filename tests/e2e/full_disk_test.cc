@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tests/e2e/row_vectors.h"
 #include "tests/e2e/server_process.h"
 
 namespace vectable {
@@ -55,17 +56,7 @@ void FillUp(const std::string& path) {
   close(filler);
 }
 
-std::vector<float> VectorOf(uint64_t row) {
-  std::vector<float> vector(kDimensions);
-  uint64_t state = row * 0x9E3779B97F4A7C15 + 1;
-  for (float& value : vector) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    value = static_cast<float>(state % 65536) / 32768.f - 1.f;
-  }
-  return vector;
-}
+std::vector<float> VectorOf(uint64_t row) { return VectorOfRow(row, kDimensions); }
 
 absl::Status Put(Client& client, const std::string& table, uint64_t first, uint64_t count) {
   v1::UpsertRequest request;

@@ -1,18 +1,17 @@
 // A disk that fails now and then, below everything: each call gives an error or a right answer, and
 // when the disk is well again the database goes on by itself with all that was acknowledged.
 // VECTABLE_FAULT_ROUNDS and VECTABLE_FAULT_SEED choose how often and which.
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
 #include <thread>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/support/database_fixture.h"
 #include "tests/support/fault_env.h"
+#include "tests/support/from_environment.h"
 #include "tests/support/status_matchers.h"
 
 namespace vectable {
@@ -22,12 +21,6 @@ using absl::StatusCode;
 
 constexpr uint32_t kDimensions = 16;
 constexpr absl::Duration kPatience = absl::Seconds(60);
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  uint64_t value = 0;
-  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
-}
 
 using Rows = std::map<std::string, std::vector<float>>;
 

@@ -3,7 +3,6 @@
 // don't grow with time.
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -14,7 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
+#include "tests/e2e/row_vectors.h"
 #include "tests/e2e/server_process.h"
+#include "tests/support/from_environment.h"
 
 namespace vectable {
 namespace {
@@ -23,12 +24,6 @@ constexpr uint64_t kDefaultSeconds = 12;
 constexpr uint32_t kDimensions = 32;
 constexpr uint64_t kWords = 30'000;  // the table is as large as it gets soon
 constexpr int kSamples = 10;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  uint64_t value = 0;
-  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
-}
 
 // What a process has.
 struct Usage {
@@ -56,18 +51,7 @@ Usage UsageOf(pid_t pid) {
   return usage;
 }
 
-// A word's vector: its own, whoever writes it.
-std::vector<float> VectorOf(uint64_t word) {
-  std::vector<float> vector(kDimensions);
-  uint64_t state = word * 0x9E3779B97F4A7C15 + 1;
-  for (float& value : vector) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    value = static_cast<float>(state % 65536) / 32768.f - 1.f;
-  }
-  return vector;
-}
+std::vector<float> VectorOf(uint64_t row) { return VectorOfRow(row, kDimensions); }
 
 class Load {
  public:
