@@ -1,6 +1,7 @@
 #include "storage/rocks_database.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -270,6 +271,15 @@ absl::StatusOr<std::vector<TableRecord>> RocksDatabase::Checkpoint(const std::st
       FromRocks(OpenToRead(options_, path, {rocksdb::kDefaultColumnFamilyName}, opened),
                 "opening the checkpoint"));
   return TablesIn(*opened.db, opened.handles[0]);
+}
+
+std::vector<std::string> RocksDatabase::DamagedFamilies() const {
+  const std::set<std::string> damaged = options_.watch().damaged();
+  std::vector<std::string> names;
+  for (const rocksdb::ColumnFamilyHandle* family : families_->All()) {
+    if (damaged.contains(family->GetName())) names.push_back(family->GetName());
+  }
+  return names;
 }
 
 absl::StatusOr<uint32_t> RocksDatabase::TakeTableId() const {

@@ -43,6 +43,8 @@ class RocksDatabase {
   // Copies the database as it is at one moment to the new folder `path` on the same disk, by hard
   // links; the copy's catalogue.
   absl::StatusOr<std::vector<TableRecord>> Checkpoint(const std::string& path) const;
+  // The families of its tables of which some file is known to be damaged.
+  std::vector<std::string> DamagedFamilies() const;
   // An id that no table had; callers take turns.
   absl::StatusOr<uint32_t> TakeTableId() const;
 

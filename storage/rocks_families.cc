@@ -91,9 +91,6 @@ absl::Status RocksFamilies::Drop(uint32_t table_id) {
     families = std::move(found->second);
     tables_.erase(found);
   }
-  for (rocksdb::ColumnFamilyHandle* family : {families->rows(), families->words()}) {
-    options_.watch().Forget(family->GetName());
-  }
   return FromRocks(db_.DropColumnFamilies({families->rows(), families->words()}),
                    absl::StrCat("dropping the families of table id ", table_id));
 }

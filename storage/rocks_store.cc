@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -384,7 +383,7 @@ absl::Status RocksStore::CheckRoom(uint64_t bytes) {
 absl::StatusOr<std::vector<TableRecord>> RocksStore::Checkpoint(const std::string& path) {
   absl::ReaderMutexLock lock(&gate_);
   VT_ASSIGN_OR_RETURN(RocksDatabase* const database, Opened());
-  if (const std::set<std::string> damaged = options_.watch().damaged(); !damaged.empty()) {
+  if (const std::vector<std::string> damaged = database->DamagedFamilies(); !damaged.empty()) {
     return absl::DataLossError(
         absl::StrCat("files of ", absl::StrJoin(damaged, ", "),
                      " are damaged, and a snapshot with them can't be restored; drop those tables "

@@ -31,11 +31,6 @@ void RocksWatch::SetDamaged(const std::string& family) {
   damaged_.insert(family);
 }
 
-void RocksWatch::Forget(const std::string& family) {
-  absl::MutexLock lock(&mu_);
-  damaged_.erase(family);
-}
-
 void RocksWatch::OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status error,
                                       bool* auto_recovery) {
   error.PermitUncheckedError();

@@ -21,12 +21,10 @@ class RocksWatch final : public rocksdb::EventListener {
   absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
   void SetFailed(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Families of which some file is damaged; compactions must leave them alone, for one that fails
-  // ends all writing.
+  // Families of which some file is damaged, also of those dropped since, which a compaction may
+  // still find damaged; compactions must leave them alone, for one that fails ends all writing.
   std::set<std::string> damaged() const ABSL_LOCKS_EXCLUDED(mu_);
   void SetDamaged(const std::string& family) ABSL_LOCKS_EXCLUDED(mu_);
-  // The family is gone.
-  void Forget(const std::string& family) ABSL_LOCKS_EXCLUDED(mu_);
 
   // A new open begins; what is damaged stays so.
   void Reset() ABSL_LOCKS_EXCLUDED(mu_);
