@@ -25,7 +25,12 @@ from machine_facts import machine_facts
 from server_process import Server
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SECTIONS = ("build", "graph", "exact", "memory", "served", "rows", "dimensions")
+SECTIONS = ("build", "graph", "exact", "memory", "served", "formats", "rows", "dimensions")
+# Format, ending of its files, and how gensim loads them, if it does.
+FILE_FORMATS = (("glove", "txt", {}), ("word2vec", "vec", {"no_header": False}),
+                ("word2vec-bin", "bin", {"no_header": False, "binary": True}), ("jsonl", "jsonl", None),
+                ("tsv", "tsv", None), ("npy", "npy", None), ("safetensors", "safetensors", None),
+                ("fvecs", "fvecs", None), ("faiss", "faiss", None))
 WIDTHS = (10, 20, 40, 70, 100, 150, 220, 320, 460, 660, 950, 1400)
 RECALLS = (0.9, 0.95, 0.98, 0.99)
 REPORTED = (0.95, 0.99)
@@ -270,6 +275,36 @@ class Comparison:
             found.update(gensim_load_seconds=statistics.median(theirs), gensim_loads_seconds=theirs)
         return found
 
+    def measure_formats(self):
+        """Exports all rows to a file of each format and imports it, in turn with gensim's load where it reads it."""
+        _, text = self.data_set(self.options.rows, words=True)
+        folder, files = self.folder / "server", self.folder / "files"
+        files.mkdir(exist_ok=True)
+        server = Server(self.options.programs, folder)
+        server.ask("import", str(text), "--table", "words")
+        found = {}
+        for name, ending, theirs in FILE_FORMATS:
+            path = files / f"words.{ending}"
+            # Of word2vec's formats gensim reads words without blanks alone.
+            written = server.ask("export", "words", str(path), "--on-bad", "skip")
+            ours, gensim = [], []
+            for _ in self.repeat():
+                if theirs is not None and self.options.gensim:
+                    gensim.append(gensim_load_seconds(path, **theirs))
+                note(f"imports {name}")
+                ours.append(server.ask("import", str(path), "--table", "again")["seconds"])
+                server.ask("table", "drop", "again")
+            found[name] = {"rows": written["rows_written"], "bytes": path.stat().st_size,
+                           "export_seconds": written["seconds"], "import_seconds": statistics.median(ours)}
+            if gensim and None not in gensim:
+                found[name]["gensim_load_seconds"] = statistics.median(gensim)
+            for made in written["files"]:
+                pathlib.Path(made).unlink()
+        server.stop()
+        shutil.rmtree(folder)
+        self.results["formats"] = found
+        self.save("formats")
+
     def live(self, folder, client):
         """Latencies of searches alone, beside a steady writer, and alone again."""
         server = Server(self.options.programs, folder)
@@ -339,6 +374,8 @@ class Comparison:
             self.measure_in_process()
         if "served" in only:
             self.measure_served()
+        if "formats" in only:
+            self.measure_formats()
         if "rows" in only:
             self.measure_rows()
         if "dimensions" in only:
@@ -346,12 +383,12 @@ class Comparison:
         self.save()
 
 
-def gensim_load_seconds(text):
-    """How long gensim takes to load the text into memory, or nothing where it isn't installed."""
+def gensim_load_seconds(text, binary=False, no_header=True):
+    """How long gensim takes to load the file into memory, or nothing where it isn't installed."""
     code = ("import sys, time; from gensim.models import KeyedVectors; begin = time.monotonic(); "
-            "KeyedVectors.load_word2vec_format(sys.argv[1], binary=False, no_header=True); "
+            f"KeyedVectors.load_word2vec_format(sys.argv[1], binary={binary}, no_header={no_header}); "
             "print(time.monotonic() - begin)")
-    note("loads the text with gensim")
+    note("loads the file with gensim")
     done = subprocess.run(["/usr/bin/python3", "-c", code, text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True)
     if done.returncode != 0:

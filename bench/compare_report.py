@@ -204,6 +204,14 @@ def served_section(served, _):
     return text
 
 
+def formats_section(formats, _):
+    return table(("format", "rows", "MB", "export s", "import s", "import MB/s", "import rows/s", "gensim's load s", "ratio"),
+                 [(name, number(one["rows"]), megabytes(one["bytes"]), number(one["export_seconds"]),
+                   number(one["import_seconds"]), number(one["bytes"] / 1e6 / one["import_seconds"]),
+                   number(one["rows"] / one["import_seconds"]), number(one.get("gensim_load_seconds")),
+                   number(ratio(one.get("gensim_load_seconds"), one["import_seconds"]))) for name, one in formats.items()])
+
+
 def growth_section(steps, _):
     peer = next(name for name in steps[0]["graph"] if name != "ours")
     head = ("rows", "dimensions", "ours at 0.95", peer, "ratio", "ours at 0.99", peer, "ratio", "build s, ours", peer,
@@ -236,6 +244,8 @@ SECTIONS = (
      "at a time. Memory is the server's after all queries, in the process that took the import and built the graph, "
      "and in one started anew; a restart is timed from the start of its process to the "
      "first answer."),
+    ("formats", "Files of each format", formats_section, "All rows, exported and imported again over gRPC: a row "
+     "counts as imported when it is durable and searchable. gensim loads the same file into its own memory."),
     ("rows", "Growth with rows", growth_section, "Queries/s of the graphs, as above; built on 2 threads. Fewer rows "
      "are drawn from the words, more are sums of random pairs of them."),
     ("dimensions", "Growth with dimensions", growth_section, "The same for a random projection of the words to more "

@@ -25,6 +25,7 @@ struct UploadOptions {
   // The upload is given up when the server acknowledges nothing for so long.
   absl::Duration stall_timeout = absl::Seconds(30);
   size_t max_rejections_kept = 20;
+  std::string position_name = "line";  // what the marks of rows are, for messages
 };
 
 // A row that the server left out.
@@ -40,6 +41,8 @@ struct UploadCounts {
   uint64_t replaced = 0;  // the word was there before, or came twice in this upload
   uint64_t rejected = 0;
   std::vector<Rejection> rejections;  // the first of them, at most max_rejections_kept
+  // The mark of the last row of the last batch: all rows added up to it are acknowledged.
+  uint64_t through = 0;
 };
 
 // Streams rows into a table in batches, several of them in flight, in bounded memory. Each batch is

@@ -16,6 +16,7 @@ RowUploader::Stream::Stream(v1::RowService::Stub& stub, const ClientOptions& cli
     : max_in_flight_(options.max_in_flight),
       max_rejections_kept_(options.max_rejections_kept),
       stall_timeout_(options.stall_timeout),
+      position_name_(options.position_name),
       call_(Begin(stub, client)),
       guard_(options.stall_timeout, [this] { context_.TryCancel(); }),
       reader_([this] { ReadAcknowledgements(); }) {}
@@ -83,6 +84,7 @@ void RowUploader::Stream::Acknowledge(const v1::UpsertStreamResponse& reply) {
   if (in_flight_.empty()) return;
   const UploadedBatch batch = std::move(in_flight_.front());
   in_flight_.pop_front();
+  if (!batch.positions.empty()) counts_.through = batch.positions.back();
   counts_.inserted += reply.inserted();
   counts_.replaced += reply.replaced() + batch.replaced_before_sending;
   counts_.rejected += static_cast<uint64_t>(reply.rejected_size());
@@ -110,10 +112,11 @@ absl::Status RowUploader::Stream::Describe(absl::Status status) const {
   const std::vector<uint64_t>& positions = in_flight_.front().positions;
   if (positions.front() == positions.back()) {
     if (positions.front() == 0) return status;
-    return Annotate(status, fmt::format("in the batch of line {}", positions.front()));
+    return Annotate(status,
+                    fmt::format("in the batch of {} {}", position_name_, positions.front()));
   }
-  return Annotate(
-      status, fmt::format("in the batch of lines {} to {}", positions.front(), positions.back()));
+  return Annotate(status, fmt::format("in the batch of {}s {} to {}", position_name_,
+                                      positions.front(), positions.back()));
 }
 
 UploadCounts RowUploader::Stream::counts() const {

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -52,6 +53,7 @@ class RowUploader::Stream {
   const size_t max_in_flight_;
   const size_t max_rejections_kept_;
   const absl::Duration stall_timeout_;
+  const std::string position_name_;
   grpc::ClientContext context_;
   const std::unique_ptr<Call> call_;
   StallGuard guard_;

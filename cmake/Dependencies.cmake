@@ -46,6 +46,20 @@ if(NOT VECTABLE_CORE_ONLY)
   find_package(FastFloat CONFIG REQUIRED)
   # ZLIB::ZLIB
   find_package(ZLIB REQUIRED)
+  # zstd::zstd comes with RocksDB's config.
+  # utf8proc::utf8proc; the package has no CMake config.
+  find_library(VECTABLE_UTF8PROC utf8proc REQUIRED)
+  mark_as_advanced(VECTABLE_UTF8PROC)
+  add_library(utf8proc::utf8proc INTERFACE IMPORTED)
+  target_link_libraries(utf8proc::utf8proc INTERFACE ${VECTABLE_UTF8PROC})
+  # hdf5::hdf5, of the serial build; CMake's own module would ask its compiler wrapper and link all that a
+  # static build needs.
+  find_library(VECTABLE_HDF5 hdf5_serial REQUIRED)
+  find_path(VECTABLE_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
+  mark_as_advanced(VECTABLE_HDF5 VECTABLE_HDF5_INCLUDE)
+  add_library(hdf5::hdf5 INTERFACE IMPORTED)
+  target_include_directories(hdf5::hdf5 SYSTEM INTERFACE ${VECTABLE_HDF5_INCLUDE})
+  target_link_libraries(hdf5::hdf5 INTERFACE ${VECTABLE_HDF5})
   # systemd::systemd; the package has no CMake config.
   find_library(VECTABLE_SYSTEMD systemd REQUIRED)
   mark_as_advanced(VECTABLE_SYSTEMD)

@@ -104,7 +104,9 @@ function(vectable_test name)
     set(arg_TIMEOUT 300)
   endif()
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${folder})
+  # What programs keep for their user goes where a build's things are.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${folder}
+                                          ENVIRONMENT "XDG_STATE_HOME=${PROJECT_BINARY_DIR}/state")
 endfunction()
 
 function(vectable_proto_library name)

@@ -9,7 +9,5 @@ find_dependency(nlohmann_json CONFIG)
 find_dependency(Protobuf MODULE)
 find_dependency(gRPC CONFIG)
 find_dependency(fmt CONFIG)
-find_dependency(FastFloat CONFIG)
-find_dependency(ZLIB)
 
 include(${CMAKE_CURRENT_LIST_DIR}/Vectable.cmake)

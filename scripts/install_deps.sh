@@ -6,7 +6,8 @@ usage() {
   cat <<'USAGE'
 Usage: install_deps.sh [--test] [--bench] [--package]
   Installs what building and running Vectable needs (Debian 12 or newer).
-  --test   also what scripts/test.sh needs: clang, its tools and its sanitizer runtime
+  --test   also what scripts/test.sh needs: clang, its tools and its sanitizer runtime, and the Python packages
+           whose readers and writers files are checked with
   --bench  also what bench/compare.sh compares with: hnswlib and gensim
   --package  also what cpack makes Debian packages with
 USAGE
@@ -20,12 +21,15 @@ die() {
 packages=(
   g++ cmake ninja-build ccache pkg-config python3
   protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libgrpc-dev libgrpc++-dev libssl-dev libabsl-dev
-  librocksdb-dev libgflags-dev libsnappy-dev liblz4-dev libzstd-dev libbz2-dev zlib1g-dev
+  librocksdb-dev libgflags-dev libsnappy-dev liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libhdf5-dev libutf8proc-dev
   libfaiss-dev libopenblas-dev libhwy-dev libxxhash-dev libjemalloc-dev libsystemd-dev
   prometheus-cpp-dev libcpp-httplib-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libfast-float-dev
   libgtest-dev libgmock-dev
 )
-test_packages=(clang libclang-rt-14-dev libomp-dev clang-format clang-tidy)
+test_packages=(
+  clang libclang-rt-14-dev libomp-dev clang-format clang-tidy
+  python3-numpy python3-gensim python3-faiss python3-h5py python3-fasttext zstd
+)
 bench_packages=(libhnswlib-dev python3-gensim)
 package_packages=(dpkg-dev file)
 

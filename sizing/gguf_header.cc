@@ -182,7 +182,24 @@ struct GgufMetadata {
   uint64_t alignment = 32;
   uint64_t split = 0;
   uint64_t splits = 0;
+  bool with_tokens = false;
+  std::vector<std::string> tokens;
 };
+
+absl::Status ReadGgufTokens(GgufCursor& cursor, std::vector<std::string>& tokens) {
+  VT_ASSIGN_OR_RETURN(const uint32_t type, cursor.U32());
+  VT_ASSIGN_OR_RETURN(const uint64_t count, cursor.U64());
+  if (type != kGgufString || count > kMaxGgufTexts) {
+    return absl::InvalidArgumentError(absl::StrCat("the tokens are ", count, " values of type ",
+                                                   type, ", not at most ", kMaxGgufTexts,
+                                                   " texts"));
+  }
+  tokens.clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    VT_ASSIGN_OR_RETURN(tokens.emplace_back(), cursor.String(kMaxGgufNameBytes, "a token"));
+  }
+  return absl::OkStatus();
+}
 
 // A whole number of any width, of 0 or more.
 absl::StatusOr<uint64_t> ReadGgufInteger(GgufCursor& cursor, uint32_t type) {
@@ -213,6 +230,9 @@ absl::Status ReadGgufPair(GgufCursor& cursor, GgufMetadata& metadata) {
           absl::StrCat("alignment ", metadata.alignment, " isn't a multiple of 8"));
     }
     return absl::OkStatus();
+  }
+  if (key == "tokenizer.ggml.tokens" && type == kGgufArray && metadata.with_tokens) {
+    return Annotate(ReadGgufTokens(cursor, metadata.tokens), "key " + Quoted(key));
   }
   if (key == "split.no" || key == "split.count") {
     const absl::StatusOr<uint64_t> number = ReadGgufInteger(cursor, type);
@@ -330,7 +350,7 @@ const GgmlType* FindGgmlType(uint32_t number) {
   return nullptr;
 }
 
-absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path) {
+absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path, bool with_tokens) {
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<PartialFile> file, PartialFile::Open(path));
   GgufCursor cursor(*file);
   GgufHeader header;
@@ -338,6 +358,7 @@ absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path) {
   VT_ASSIGN_OR_RETURN(const uint64_t tensors, ReadGgufCount(cursor, kMaxTensors, "tensors"));
   VT_ASSIGN_OR_RETURN(const uint64_t pairs, ReadGgufCount(cursor, kMaxGgufKeys, "keys"));
   GgufMetadata metadata;
+  metadata.with_tokens = with_tokens;
   for (uint64_t i = 0; i < pairs; ++i) VT_RETURN_IF_ERROR(ReadGgufPair(cursor, metadata));
   std::vector<GgufTensor> placed;
   for (uint64_t i = 0; i < tensors; ++i) {
@@ -355,7 +376,11 @@ absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path) {
   header.split = metadata.split;
   header.splits = metadata.splits;
   header.header_bytes = cursor.position();
-  for (GgufTensor& tensor : placed) header.tensors.push_back(std::move(tensor.info));
+  header.tokens = std::move(metadata.tokens);
+  for (GgufTensor& tensor : placed) {
+    tensor.info.offset = data_begin + tensor.offset;
+    header.tensors.push_back(std::move(tensor.info));
+  }
   return header;
 }
 

@@ -19,14 +19,16 @@ struct GgufHeader {
   uint64_t splits = 0;        // split.count: parts of the model; 0 and 1: it isn't split
   uint64_t header_bytes = 0;  // up to the tensors' bytes
   std::vector<TensorInfo> tensors;
+  std::vector<std::string> tokens;  // tokenizer.ggml.tokens, if asked for
 };
 
-// Reads the header of a file, and no weights; arrays (vocabularies, merges) are passed over.
+// Reads the header of a file, and no weights; arrays (vocabularies, merges) are passed over, but
+// for the tokens where they are asked for.
 // INVALID_ARGUMENT, with the number and the limit, for what isn't such a header: another magic or
 // version, a length or a count beyond the file or its limit, a tensor of an unknown type, of more
 // than 4 dimensions, whose rows aren't whole blocks, or whose bytes pass the end or overlap
 // another's; OUT_OF_RANGE when a count doesn't fit 64 bits; and the errors of PartialFile.
-absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path);
+absl::StatusOr<GgufHeader> ReadGgufHeader(const std::string& path, bool with_tokens = false);
 
 // A ggml type: so many elements take so many bytes.
 struct GgmlType {

@@ -267,7 +267,10 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json,
   header.data_bytes = data_bytes;
   header.left_out = std::move(visitor.left_out);
   header.tensors.reserve(visitor.tensors.size());
-  for (PlacedTensor& tensor : visitor.tensors) header.tensors.push_back(std::move(tensor.info));
+  for (PlacedTensor& tensor : visitor.tensors) {
+    tensor.info.offset = header.header_bytes + tensor.begin;
+    header.tensors.push_back(std::move(tensor.info));
+  }
   return header;
 }
 

@@ -13,6 +13,7 @@ struct TensorInfo {
   std::vector<uint64_t> shape;  // in the format's own order; empty: a scalar
   uint64_t elements = 0;
   uint64_t bytes = 0;
+  uint64_t offset = 0;  // of its first byte in the file
 };
 
 // Bounds on what a header may hold, each named in the error that it causes.

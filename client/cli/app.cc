@@ -120,6 +120,7 @@ int ParseAndRun(std::span<const std::string> arguments, Terminal& terminal, CliC
   AddAccessOptions(app, context);
   AddTableCommands(app, context);
   AddImportCommand(app, context);
+  AddExportCommand(app, context);
   AddPutCommand(app, context);
   AddRowCommands(app, context);
   AddSearchCommands(app, context);

@@ -11,6 +11,7 @@ namespace vectable {
 void AddTableCommands(CLI::App& app,
                       CliContext& context);  // table create, list, show, rename, drop
 void AddImportCommand(CLI::App& app, CliContext& context);   // import
+void AddExportCommand(CLI::App& app, CliContext& context);   // export
 void AddPutCommand(CLI::App& app, CliContext& context);      // put
 void AddRowCommands(CLI::App& app, CliContext& context);     // get, delete, words
 void AddSearchCommands(CLI::App& app, CliContext& context);  // nearest, similarity

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "client/cli/import_state.h"
 #include "client/formats/open_reader.h"
 #include "client/proto_names.h"
 #include "common/names.h"
@@ -15,7 +16,8 @@
 namespace vectable {
 namespace {
 
-constexpr size_t kRejectionsTold = 20;
+constexpr size_t kRejectionsKept = 100'000;  // of those by the server: rows are checked here before
+constexpr uint64_t kRowsBetweenLooks = 1024;  // at what was acknowledged
 
 Metric MetricOf(const v1::Table& table) {
   return ParseMetric(NameOf(table.metric())).value_or(Metric::kCosine);
@@ -64,29 +66,53 @@ absl::StatusOr<v1::Table> CreateFor(Client& client, const ImportOptions& options
   request.set_dimensions(reader.dimensions());
   request.set_precision(ToProto(options.precision.value_or(Precision::kFp32)));
   request.set_metric(ToProto(options.metric.value_or(Metric::kCosine)));
-  for (const std::string& name : options.dimension_names) request.add_dimension_names(name);
+  // Names in the file are a help and no wish: those that can't be used are passed over.
+  std::vector<std::string> names = options.dimension_names;
+  if (names.empty() && CheckDimensionNames(reader.dimension_names(), reader.dimensions()).ok()) {
+    names = reader.dimension_names();
+  }
+  for (const std::string& name : names) request.add_dimension_names(name);
   return client.CreateTable(request);
 }
 
 // One run of an import.
 class ImportRun {
  public:
-  ImportRun(const ImportOptions& options, const ImportHooks& hooks, VectorReader& reader,
-            const v1::Table& table, RowUploader& uploader, ImportSummary& summary)
+  struct Parts {
+    VectorReader& reader;
+    ImportRules& rules;
+    const v1::Table& table;
+    RowUploader& uploader;
+    ImportState& state;
+  };
+
+  ImportRun(const ImportOptions& options, const ImportHooks& hooks, const Parts& parts,
+            ImportSummary& summary)
       : options_(options),
         hooks_(hooks),
-        reader_(reader),
-        metric_(MetricOf(table)),
-        codec_(PrecisionOf(table), reader.dimensions()),
-        uploader_(uploader),
+        reader_(parts.reader),
+        rules_(parts.rules),
+        metric_(MetricOf(parts.table)),
+        codec_(PrecisionOf(parts.table), parts.reader.dimensions()),
+        uploader_(parts.uploader),
+        state_(parts.state),
         summary_(summary) {}
 
   // Reads and sends all rows, and waits for the last acknowledgement.
   absl::Status Run() {
     const absl::Status read = ReadRows();
-    const absl::Status sent =
-        read.ok() && !summary_.interrupted ? uploader_.Finish() : uploader_.Abandon();
+    const bool to_its_end = read.ok() && !summary_.interrupted;
+    const absl::Status sent = to_its_end ? uploader_.Finish() : uploader_.Abandon();
     Count();
+    if (to_its_end && sent.ok()) {
+      state_.Remove();
+    } else {
+      state_.Save(uploader_.counts().through, /*now=*/true);
+      summary_.resumable = uploader_.counts().through > 0 && state_.status().ok();
+    }
+    if (const std::string doubts = reader_.Doubts(); !doubts.empty() && hooks_.on_note) {
+      hooks_.on_note(doubts);
+    }
     return sent.ok() ? read : sent;
   }
 
@@ -99,16 +125,40 @@ class ImportRun {
       if (more.ok() && !*more) return absl::OkStatus();
       if (!more.ok() && Interrupted()) return absl::OkStatus();
       if (!more.ok() && !absl::IsInvalidArgument(more.status())) return more.status();
-      ++summary_.rows_read;
-      const absl::Status bad = more.ok() ? CheckRow(row) : more.status();
-      if (bad.ok()) {
-        VT_RETURN_IF_ERROR(uploader_.Add(row.word, row.vector, row.line));
-      } else if (options_.skip_bad) {
-        Reject(std::string(bad.message()));
-      } else {
-        return bad;
+      if (row.place <= summary_.resumed_behind) {
+        if (more.ok()) IgnoreStatus(rules_.Apply(row).status(), "the earlier run dealt with it");
+        continue;
       }
+      ++summary_.rows_read;
+      VT_RETURN_IF_ERROR(Take(row, more.status()));
       if (hooks_.on_row) hooks_.on_row(summary_.rows_read, reader_);
+      if (summary_.rows_read % kRowsBetweenLooks == 0) {
+        state_.Save(uploader_.counts().through, /*now=*/false);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Sends the row, or does with it what the options say of such a row.
+  absl::Status Take(VectorRow& row, const absl::Status& read) {
+    ImportRules::Verdict verdict = ImportRules::Verdict::kTake;
+    absl::Status bad = read;
+    if (bad.ok()) bad = Check(row, verdict);
+    if (!bad.ok()) {
+      if (!options_.skip_bad && !IsToLeaveOut(bad)) return bad;
+      ++rejected_here_;
+      if (hooks_.on_rejected) hooks_.on_rejected(std::string(bad.message()));
+      return absl::OkStatus();
+    }
+    switch (verdict) {
+      case ImportRules::Verdict::kNotAsked:
+        ++summary_.not_asked;
+        return absl::OkStatus();
+      case ImportRules::Verdict::kDuplicate:
+        ++summary_.duplicates;
+        return absl::OkStatus();
+      case ImportRules::Verdict::kTake:
+        return uploader_.Add(row.word, row.vector, row.place);
     }
     return absl::OkStatus();
   }
@@ -118,19 +168,19 @@ class ImportRun {
     return summary_.interrupted;
   }
 
-  // What the server would refuse, seen here because here the line is known.
-  absl::Status CheckRow(const VectorRow& row) {
+  // Applies the rules, and sees what the server would refuse, because here the place is known.
+  absl::Status Check(VectorRow& row, ImportRules::Verdict& verdict) {
+    const absl::StatusOr<ImportRules::Verdict> applied = rules_.Apply(row);
+    if (!applied.ok()) return Annotate(applied.status(), reader_.Position(row.place));
+    verdict = *applied;
+    if (verdict != ImportRules::Verdict::kTake) return absl::OkStatus();
     codes_.clear();
     // Only at 16 bits a value can be out of range: the other precisions needn't be tried.
     const absl::Status bad = BitsPerComponent(codec_.precision()) == 16
                                  ? EncodeRowVector(codec_, metric_, row.vector, codes_)
                                  : CheckVector(row.vector, reader_.dimensions(), metric_);
     if (bad.ok()) return bad;
-    return Annotate(bad, fmt::format("{}: word {}", reader_.Position(row.line), Quoted(row.word)));
-  }
-
-  void Reject(const std::string& message) {
-    if (rejected_here_++ < kRejectionsTold && hooks_.on_rejected) hooks_.on_rejected(message);
+    return Annotate(bad, fmt::format("{}: word {}", reader_.Position(row.place), Quoted(row.word)));
   }
 
   void Count() {
@@ -148,13 +198,32 @@ class ImportRun {
   const ImportOptions& options_;
   const ImportHooks& hooks_;
   VectorReader& reader_;
+  ImportRules& rules_;
   const Metric metric_;
   const VectorCodec codec_;
   std::string codes_;
   RowUploader& uploader_;
+  ImportState& state_;
   ImportSummary& summary_;
   uint64_t rejected_here_ = 0;
 };
+
+// Where an earlier run ended, if it is asked for.
+absl::Status FindStart(const ImportOptions& options, const ImportHooks& hooks,
+                       const ImportState& state, bool table_exists, ImportSummary& summary) {
+  if (!options.resume) return absl::OkStatus();
+  VT_ASSIGN_OR_RETURN(const std::optional<ImportState::Reached> reached, state.Load());
+  const char* note = nullptr;
+  if (!reached) {
+    note = "there is nothing to go on with; the file is read from its start";
+  } else if (!table_exists) {
+    note = "the table of the earlier run is gone; the file is read from its start";
+  } else {
+    summary.resumed_behind = reached->place;
+  }
+  if (note != nullptr && hooks.on_note) hooks.on_note(note);
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -162,11 +231,18 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
                         ImportSummary& summary) {
   absl::StatusOr<v1::Table> table = client.GetTable(options.table);
   if (!table.ok() && !absl::IsNotFound(table.status())) return table.status();
-  GloveOptions layout;
-  if (options.dimensions) layout.dimensions = static_cast<uint32_t>(*options.dimensions);
-  if (table.ok()) layout.likely_dimensions = table->dimensions();
-  VT_ASSIGN_OR_RETURN(const std::unique_ptr<VectorReader> reader,
-                      OpenVectorReader(options.file, options.format, layout));
+  VT_ASSIGN_OR_RETURN(ImportRules rules, ImportRules::Create(options.rules, options.read.words));
+  ReadOptions read = options.read;
+  if (table.ok()) read.likely_dimensions = table->dimensions();
+  read.interrupted = hooks.interrupted;
+  absl::StatusOr<std::unique_ptr<VectorReader>> opened = OpenVectorReader(options.file, read);
+  if (absl::IsCancelled(opened.status()) && hooks.interrupted && hooks.interrupted()) {
+    summary.interrupted = true;
+    return absl::OkStatus();
+  }
+  VT_ASSIGN_OR_RETURN(const std::unique_ptr<VectorReader> reader, std::move(opened));
+  ImportState state(client.options().server, options.table, options.file);
+  VT_RETURN_IF_ERROR(FindStart(options, hooks, state, table.ok(), summary));
   if (table.ok()) {
     VT_RETURN_IF_ERROR(CheckTable(*table, options, *reader));
   } else {
@@ -179,8 +255,11 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
   upload.table = options.table;
   upload.on_bad = options.skip_bad ? v1::ON_BAD_SKIP : v1::ON_BAD_ERROR;
   upload.stall_timeout = client.options().timeout;
+  upload.max_rejections_kept = kRejectionsKept;
+  upload.position_name = reader->place_name();
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<RowUploader> uploader, client.Upload(upload));
-  return ImportRun(options, hooks, *reader, *table, *uploader, summary).Run();
+  const ImportRun::Parts parts{*reader, rules, *table, *uploader, state};
+  return ImportRun(options, hooks, parts, summary).Run();
 }
 
 }  // namespace vectable

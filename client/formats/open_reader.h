@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/formats/glove_reader.h"
 #include "client/formats/vector_reader.h"
 
 namespace vectable {
@@ -13,10 +12,10 @@ namespace vectable {
 // The formats that OpenVectorReader knows, "auto" first.
 std::vector<std::string> VectorFormats();
 
-// Opens the file of vectors at `path` ("-" for standard input) in `format`, one of VectorFormats().
-// INVALID_ARGUMENT: unknown format; otherwise the errors of the format's reader.
+// Opens the file of vectors at `path` ("-" for standard input) in options.format, which is told by
+// the file's content if it is "auto". INVALID_ARGUMENT: unknown format, or content that is none of
+// those known; otherwise the errors of ByteSource and of the format's reader.
 absl::StatusOr<std::unique_ptr<VectorReader>> OpenVectorReader(const std::string& path,
-                                                               const std::string& format,
-                                                               const GloveOptions& options);
+                                                               const ReadOptions& options);
 
 }  // namespace vectable

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
-#include "client/formats/glove_reader.h"
+#include "client/formats/open_reader.h"
 #include "tests/e2e/server_process.h"
 
 namespace vectable {
@@ -18,7 +17,7 @@ constexpr size_t kHits = 10;
 
 std::vector<VectorRow> ReadRows() {
   std::vector<VectorRow> rows;
-  const auto reader = GloveReader::Open(kFile, {});
+  const auto reader = OpenVectorReader(kFile, {});
   EXPECT_TRUE(reader.ok()) << reader.status();
   for (VectorRow row; reader.ok() && *(*reader)->Next(row);) rows.push_back(row);
   return rows;
@@ -121,7 +120,6 @@ TEST(GloveImportTest, AgainIsAllReplacedAndEveryBitIsKept) {
   EXPECT_EQ(listed[4]["word"], rows[4].word);
 }
 
-// The file cases of expect.json, through the programs.
 TEST(GloveImportTest, AStreamOfSearchesGivesWhatSingleOnesGive) {
   ServerProcess server;
   server.RunJson({"import", kFile, "--table", "glove"});
@@ -168,44 +166,6 @@ TEST(GloveImportTest, AStreamOfSearchesGivesWhatSingleOnesGive) {
       },
       [](const v1::NearestStreamResponse&) { return absl::OkStatus(); });
   EXPECT_TRUE(absl::IsInvalidArgument(bad)) << bad;
-}
-
-TEST(GloveImportTest, TheFileCases) {
-  ServerProcess server;
-  const std::string folder = VECTABLE_SOURCE_DIR "/tests/data/cases/";
-  std::ifstream in(folder + "expect.json");
-  for (const json& entry : json::parse(in)) {
-    const std::string format = entry["format"];
-    if (format != "glove_text" && format != "fasttext_vec" && format != "word2vec_text") continue;
-    if (entry["options"].contains("on_duplicate")) continue;  // no such option
-    const std::string id = entry["id"];
-    SCOPED_TRACE(id);
-    const json& expect = entry["expect"];
-    std::vector<std::string> command = {"--json", "import",
-                                        folder + entry["file"].get<std::string>(), "--table", id};
-    if (entry["options"].contains("limit")) {
-      command.insert(command.end(), {"--limit", entry["options"]["limit"].dump()});
-    }
-    const Outcome outcome = server.Run(command);
-    EXPECT_EQ(outcome.code, expect.contains("error") ? 1 : 0) << outcome.err;
-    for (const std::string part : expect.value("says", json::array())) {
-      EXPECT_THAT(outcome.err, ::testing::HasSubstr(part));
-    }
-    EXPECT_EQ(server.RowCount(id),
-              expect.contains("error") ? expect["count_after"] : expect["count"]);
-    const json rows = expect.value("rows", json::object());
-    for (const auto& [word, values] : rows.items()) {
-      const json row = server.RunJson({"get", id, "--", word})["rows"][0];
-      EXPECT_EQ(row["vector"].get<std::vector<float>>(), values.get<std::vector<float>>()) << word;
-    }
-    for (const std::string word : expect.value("absent", json::array())) {
-      if (!word.empty()) server.RunJson({"get", id, "--", word}, 1);
-    }
-  }
-  const json cat = server.RunJson({"nearest", "H06a", "--vector", "0,0,1", "-k", "3"});
-  EXPECT_EQ(cat["results"][0]["hits"][0]["word"], "cat");
-  EXPECT_EQ(cat["results"][0]["hits"][0]["score"], 1.0);
-  EXPECT_EQ(cat["results"][0]["hits"].size(), 3u);
 }
 
 }  // namespace
