@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "client/cli/arguments.h"
 #include "client/cli/commands.h"
+#include "client/cli/import_rules.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/json_output.h"
 #include "client/cli/progress.h"
@@ -40,14 +40,6 @@ absl::StatusOr<std::string> FormatOf(const ExportArguments& arguments) {
   return absl::InvalidArgumentError(
       fmt::format("the ending of {} stands for no format; name one with --format: {}",
                   Quoted(arguments.file), fmt::join(WriterFormats(), ", ")));
-}
-
-void ScaleToUnit(std::vector<float>& vector) {
-  double sum = 0;
-  for (const float value : vector) sum += static_cast<double>(value) * value;
-  const double norm = std::sqrt(sum);
-  if (norm == 0) return;  // of a table that isn't cosine's
-  for (float& value : vector) value = static_cast<float>(value / norm);
 }
 
 // Writes all rows, in the order of their ids, as they are when it begins.
@@ -96,7 +88,8 @@ absl::StatusOr<int> Export(CliContext& context, const ExportArguments& arguments
   absl::Status status = WriteRows(context, *client, arguments, table.rows(), *writer, exported);
   if (status.ok()) status = writer->Finish();
   if (InterruptGuard::interrupted() && !status.ok()) {
-    context.PrintError("interrupted; no file was written");
+    context.PrintError(arguments.file == "-" ? "interrupted; what was written isn't whole"
+                                             : "interrupted; no file was written");
     return kExitInterrupted;
   }
   VT_RETURN_IF_ERROR(status);
@@ -134,7 +127,7 @@ void AddExportCommand(CLI::App& app, CliContext& context) {
   AddChoice(
       *command, "--format", arguments->format, WriterFormats(),
       "The file's format; told by the ending of its name if not given. npy, safetensors, fvecs "
-      "and faiss have the words in a second file, X.words.txt, tsv in X.metadata.tsv");
+      "and faiss have the words in a second file, FILE.words.txt, tsv in FILE.metadata.tsv");
   AddChoice(
       *command, "--on-bad", arguments->on_bad, {"error", "skip"},
       "Stop at a word that the format can't hold, or leave it out and go on; stop if not given");

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -44,10 +46,19 @@ class Rejects {
  public:
   explicit Rejects(CliContext& context) : context_(context) {}
 
-  absl::Status Open(const std::string& path) {
+  // Appends where an earlier run is gone on with.
+  absl::Status Open(const std::string& path, const ImportOptions& options) {
     path_ = path;
     if (path_.empty()) return absl::OkStatus();
-    file_.open(path_, std::ios::trunc);
+    for (const std::string& read :
+         {options.file, options.rules.only_words, options.read.vocabulary}) {
+      std::error_code ignored;
+      if (std::filesystem::equivalent(path_, read, ignored)) {
+        return absl::InvalidArgumentError(path_ +
+                                          ": is read, and can't be the file of the rejects");
+      }
+    }
+    file_.open(path_, options.resume ? std::ios::app : std::ios::trunc);
     if (file_) return absl::OkStatus();
     return absl::InvalidArgumentError(
         fmt::format("{}: cannot write the rejected rows: {}", path_, std::strerror(errno)));
@@ -131,14 +142,16 @@ absl::StatusOr<int> Import(CliContext& context, const ImportArguments& arguments
   const ImportOptions& options = arguments.options;
   VT_ASSIGN_OR_RETURN(Client* const client, context.Connect());
   Rejects rejects(context);
-  VT_RETURN_IF_ERROR(rejects.Open(arguments.rejects_file));
   const InterruptGuard guard;
   std::unique_ptr<Progress> progress;
   ImportHooks hooks;
   hooks.on_open = [&](const VectorReader& reader) {
+    // Not before it is known that there is something to import.
+    VT_RETURN_IF_ERROR(rejects.Open(arguments.rejects_file, options));
     context.PrintWarning(fmt::format("reading {} as {}", options.file, reader.Description()));
     progress =
         std::make_unique<Progress>(context.err(), context.err_is_terminal(), reader.total_bytes());
+    return absl::OkStatus();
   };
   hooks.on_row = [&](uint64_t rows, const VectorReader& reader) {
     if (progress->Due()) progress->Update(rows, reader.bytes_read());
@@ -185,6 +198,10 @@ void ReadArguments(ImportArguments& arguments) {
   if (arguments.encoding == "latin-1") words.encoding = TextEncoding::kLatin1;
   if (arguments.on_bad_utf8 == "replace") words.on_bad_utf8 = OnBadUtf8::kReplace;
   if (arguments.on_bad_utf8 == "skip") words.on_bad_utf8 = OnBadUtf8::kSkip;
+  if (!arguments.rejects_file.empty() && !options.skip_bad &&
+      words.on_bad_utf8 != OnBadUtf8::kSkip) {
+    throw CLI::ValidationError("--rejects", "no row is left out without --on-bad skip");
+  }
   if (!arguments.dimensions) return;
   if (*arguments.dimensions < 1 || *arguments.dimensions > kMaxDimensions) {
     throw CLI::ValidationError(
@@ -193,70 +210,70 @@ void ReadArguments(ImportArguments& arguments) {
   options.read.dimensions = static_cast<uint32_t>(*arguments.dimensions);
 }
 
-void AddFileOptions(CLI::App& import, ImportArguments& arguments) {
+void AddFileOptions(CLI::App& command, ImportArguments& arguments) {
   ReadOptions& read = arguments.options.read;
-  AddText(import, "file", arguments.options.file,
+  AddText(command, "file", arguments.options.file,
           "The file, plain or packed with gzip or zstd; - is standard input")
       ->required();
-  AddChoice(import, "--format", read.format, VectorFormats(),
+  AddChoice(command, "--format", read.format, VectorFormats(),
             "The file's format; told by its content if not given");
-  AddNumber(import, "--dim", arguments.dimensions,
+  AddNumber(command, "--dim", arguments.dimensions,
             "Values per row of a text; found out from its first lines if not given");
   AddText(
-      import, "--vocab", read.vocabulary,
+      command, "--vocab", read.vocabulary,
       "The rows' words, for formats without: one per line, or a vocab.json, a tokenizer.json, or "
       "the projector's metadata; if not given, such a file beside, or else the rows' numbers");
-  AddText(import, "--tensor", read.tensor,
+  AddText(command, "--tensor", read.tensor,
           "Which tensor or dataset of the file; found out if not given");
-  AddChoice(import, "--encoding", arguments.encoding, {"utf-8", "latin-1"},
+  AddChoice(command, "--encoding", arguments.encoding, {"utf-8", "latin-1"},
             "How words are encoded; utf-8 if not given");
-  AddChoice(import, "--on-bad-utf8", arguments.on_bad_utf8, {"error", "replace", "skip"},
+  AddChoice(command, "--on-bad-utf8", arguments.on_bad_utf8, {"error", "replace", "skip"},
             "A word that isn't UTF-8 is a bad row, gets U+FFFD for what is wrong, or is left out; "
             "error if not given");
 }
 
-void AddTableOptions(CLI::App& import, ImportArguments& arguments) {
-  AddText(import, "--table", arguments.options.table, "The table's name")->required();
-  AddChoice(import, "--precision", arguments.precision, PrecisionNames(),
+void AddTableOptions(CLI::App& command, ImportArguments& arguments) {
+  AddText(command, "--table", arguments.options.table, "The table's name")->required();
+  AddChoice(command, "--precision", arguments.precision, PrecisionNames(),
             "How a value is stored; fp32 for a new table if not given");
-  AddChoice(import, "--metric", arguments.metric, MetricNames(),
+  AddChoice(command, "--metric", arguments.metric, MetricNames(),
             "What a score means; cosine for a new table if not given");
-  AddText(import, "--dim-names", arguments.dimension_names,
+  AddText(command, "--dim-names", arguments.dimension_names,
           "A name for each dimension of a new table, separated by commas");
 }
 
-void AddRowOptions(CLI::App& import, ImportArguments& arguments) {
+void AddRowOptions(CLI::App& command, ImportArguments& arguments) {
   ImportOptions& options = arguments.options;
-  AddChoice(import, "--on-bad", arguments.on_bad, {"error", "skip"},
+  AddChoice(command, "--on-bad", arguments.on_bad, {"error", "skip"},
             "Stop at a bad row, or leave it out and go on; stop if not given");
-  AddText(import, "--rejects", arguments.rejects_file,
+  AddText(command, "--rejects", arguments.rejects_file,
           "A file to list every row in that is left out as bad, with the reason");
   AddChoice(
-      import, "--on-duplicate", arguments.on_duplicate, {"first", "last", "error"},
+      command, "--on-duplicate", arguments.on_duplicate, {"first", "last", "error"},
       "Which row of a word that comes again stays, or that it is a bad row; last if not given");
-  AddNumber(import, "--limit", options.limit, "Read at most this many rows");
-  AddText(import, "--words", options.rules.only_words,
+  AddNumber(command, "--limit", options.limit, "Read at most this many rows");
+  AddText(command, "--words", options.rules.only_words,
           "A file of the only words to take, one per line");
-  import.add_flag("--lowercase", options.rules.lowercase, "Put words into lower case");
-  import.add_flag("--normalize", options.rules.normalize, "Scale vectors to length 1");
-  import.add_flag("--resume", options.resume,
-                  "Go on behind the rows that an earlier run of the same import, which was ended, "
-                  "got into the table");
+  command.add_flag("--lowercase", options.rules.lowercase, "Put words into lower case");
+  command.add_flag("--normalize", options.rules.normalize, "Scale vectors to length 1");
+  command.add_flag("--resume", options.resume,
+                   "Go on behind the rows that an earlier run of the same import, which was ended, "
+                   "got into the table");
 }
 
 }  // namespace
 
 void AddImportCommand(CLI::App& app, CliContext& context) {
-  CLI::App* const import = app.add_subcommand(
+  CLI::App* const command = app.add_subcommand(
       "import", "Read a file of word vectors into a table, which is created if absent");
   auto arguments = std::make_shared<ImportArguments>();
-  AddFileOptions(*import, *arguments);
-  AddTableOptions(*import, *arguments);
-  AddRowOptions(*import, *arguments);
-  import->callback([&context, arguments] {
+  AddFileOptions(*command, *arguments);
+  AddTableOptions(*command, *arguments);
+  AddRowOptions(*command, *arguments);
+  command->callback([&context, arguments] {
     ReadArguments(*arguments);
-  context.command = [&context, arguments] { return Import(context, *arguments); };
-});
-}  // namespace vectable
+    context.command = [&context, arguments] { return Import(context, *arguments); };
+  });
+}
 
 }  // namespace vectable

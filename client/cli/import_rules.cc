@@ -6,25 +6,13 @@
 #include <memory>
 
 #include "absl/hash/hash.h"
+#include "client/cli/text_hash.h"
 #include "client/formats/word_list.h"
 #include "common/names.h"
 #include "common/status_util.h"
 
 namespace vectable {
 namespace {
-
-// To length 1, in double, so that no size of the values overflows.
-absl::Status Normalize(std::vector<float>& vector) {
-  double sum = 0;
-  for (const float value : vector) sum += static_cast<double>(value) * value;
-  if (sum == 0) {
-    return absl::InvalidArgumentError(
-        "the vector is zero and can't be scaled to length 1 (--normalize)");
-  }
-  const double norm = std::sqrt(sum);
-  for (float& value : vector) value = static_cast<float>(value / norm);
-  return absl::OkStatus();
-}
 
 absl::StatusOr<absl::flat_hash_set<std::string>> ReadWords(const std::string& path,
                                                            const WordRules& rules, bool lowercase) {
@@ -43,6 +31,15 @@ absl::StatusOr<absl::flat_hash_set<std::string>> ReadWords(const std::string& pa
 
 }  // namespace
 
+bool ScaleToUnit(std::span<float> vector) {
+  double sum = 0;
+  for (const float value : vector) sum += static_cast<double>(value) * value;
+  if (sum == 0) return false;
+  const double norm = std::sqrt(sum);
+  for (float& value : vector) value = static_cast<float>(value / norm);
+  return true;
+}
+
 absl::StatusOr<ImportRules> ImportRules::Create(const RuleOptions& options,
                                                 const WordRules& words) {
   ImportRules rules(options);
@@ -52,24 +49,29 @@ absl::StatusOr<ImportRules> ImportRules::Create(const RuleOptions& options,
   return rules;
 }
 
-std::optional<uint64_t> ImportRules::Meet(const std::string& word, uint64_t place) {
-  const Fingerprint fingerprint(absl::HashOf(word), absl::HashOf(uint64_t{1}, word));
-  const auto [at, added] = met_.try_emplace(fingerprint, place);
-  if (added) return std::nullopt;
-  return at->second;
+ImportRules::Fingerprint ImportRules::FingerprintOf(const std::string& word) {
+  return {absl::HashOf(word), Fnv1a64(word)};
 }
 
-absl::StatusOr<ImportRules::Verdict> ImportRules::Apply(VectorRow& row) {
+void ImportRules::Remember(const VectorRow& row) {
+  if (options_.on_duplicate == OnDuplicate::kLast) return;
+  met_.try_emplace(FingerprintOf(row.word), row.place);
+}
+
+absl::StatusOr<ImportRules::Verdict> ImportRules::Apply(VectorRow& row, const char* place_name) {
   if (options_.lowercase) row.word = Lowercase(row.word);
   if (asked_ && !asked_->contains(row.word)) return Verdict::kNotAsked;
   if (options_.on_duplicate != OnDuplicate::kLast) {
-    if (const std::optional<uint64_t> first = Meet(row.word, row.place)) {
+    if (const auto first = met_.find(FingerprintOf(row.word)); first != met_.end()) {
       if (options_.on_duplicate == OnDuplicate::kFirst) return Verdict::kDuplicate;
-      return absl::InvalidArgumentError(fmt::format(
-          "word {} was met before, at {} (--on-duplicate error)", Quoted(row.word), *first));
+      return absl::InvalidArgumentError(fmt::format("word {} was met before, in {} {}",
+                                                    Quoted(row.word), place_name, first->second));
     }
   }
-  if (options_.normalize) VT_RETURN_IF_ERROR(Normalize(row.vector));
+  if (options_.normalize && !ScaleToUnit(row.vector)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "word {}: the vector is zero and can't be scaled to length 1", Quoted(row.word)));
+  }
   return Verdict::kTake;
 }
 

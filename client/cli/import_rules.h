@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,10 @@ struct RuleOptions {
   bool normalize = false;  // vectors are scaled to length 1
 };
 
+// Scales the vector to length 1, in double, so that no size of its values overflows; false, and
+// unchanged, for zero.
+bool ScaleToUnit(std::span<float> vector);
+
 // Applies the options row by row. Memory: the words of `only_words`, and, where the first row
 // stays or the second is an error, some 40 bytes for each word met. Not thread-safe.
 class ImportRules {
@@ -37,18 +42,21 @@ class ImportRules {
 
   enum class Verdict : uint8_t { kTake, kNotAsked, kDuplicate };
 
-  // Changes a row as asked, and says what becomes of it. INVALID_ARGUMENT, without the place, for a
-  // word met before, or a vector without a direction.
-  absl::StatusOr<Verdict> Apply(VectorRow& row);
+  // Changes a row as asked, and says what becomes of it. INVALID_ARGUMENT, without the row's own
+  // place, for a word met before (`place_name` says what a place is), or a vector without a
+  // direction.
+  absl::StatusOr<Verdict> Apply(VectorRow& row, const char* place_name);
+
+  // Notes the word of a row that is taken and not bad, as met.
+  void Remember(const VectorRow& row);
 
  private:
   explicit ImportRules(const RuleOptions& options) : options_(options) {}
 
-  // The place of the word's first row, if it was met before.
-  std::optional<uint64_t> Meet(const std::string& word, uint64_t place);
-
-  // 128 bits of a word: two words of a file have the same with a chance below 10^-20.
+  // Two hashes of a word that have nothing in common: 128 bits, which two of a billion words share
+  // with a chance of some 10^-21.
   using Fingerprint = std::pair<uint64_t, uint64_t>;
+  static Fingerprint FingerprintOf(const std::string& word);
 
   RuleOptions options_;
   std::optional<absl::flat_hash_set<std::string>> asked_;

@@ -8,14 +8,17 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "absl/time/clock.h"
+#include "client/cli/text_hash.h"
 #include "common/names.h"
 
 namespace vectable {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr absl::Duration kSaveEvery = absl::Seconds(1);
 
 std::string FullPath(const std::string& file) {
   std::error_code error;
@@ -39,21 +42,18 @@ std::string StateFolder() {
   return {};
 }
 
-// FNV-1a of 64 bits: the same on every machine and in every build.
-uint64_t NameHash(std::string_view text) {
-  uint64_t hash = 14'695'981'039'346'656'037U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
-  return hash;
-}
-
 }  // namespace
 
 ImportState::ImportState(const std::string& server, const std::string& table,
-                         const std::string& file)
-    : server_(server), table_(table), file_(FullPath(file)), identity_(IdentityOf(file)) {
+                         const std::string& file, std::string options)
+    : server_(server),
+      table_(table),
+      file_(FullPath(file)),
+      identity_(IdentityOf(file)),
+      options_(std::move(options)) {
   if (const std::string folder = StateFolder(); !folder.empty()) {
     const std::string key = fmt::format("{}\n{}\n{}", server_, table_, file_);
-    path_ = fmt::format("{}/{:016x}.json", folder, NameHash(key));
+    path_ = fmt::format("{}/{:016x}.json", folder, Fnv1a64(key));
   }
 }
 
@@ -66,23 +66,33 @@ absl::StatusOr<std::optional<ImportState::Reached>> ImportState::Load() const {
   const auto is = [&kept](const char* name, const std::string& value) {
     return kept.is_object() && kept.contains(name) && kept[name] == value;
   };
-  if (!is("server", server_) || !is("table", table_) || !is("file", file_) ||
-      !kept.contains("place") || !kept["place"].is_number_unsigned()) {
+  // The name of the state tells the file, whose path may not be text.
+  if (!is("server", server_) || !is("table", table_) || !kept.contains("place") ||
+      !kept["place"].is_number_unsigned()) {
     return std::nullopt;
   }
   if (!is("identity", identity_)) {
     return absl::FailedPreconditionError(fmt::format(
         "{} has changed since its import was ended; import it without --resume", Quoted(file_)));
   }
-  return Reached{kept["place"].get<uint64_t>()};
+  if (!is("options", options_)) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the earlier run had other options; give the same, or import without --resume "
+        "(expected {}, found {})",
+        kept.contains("options") ? kept["options"].dump() : "none",
+        nlohmann::json(options_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  }
+  if (!kept.contains("table_created") || !kept["table_created"].is_number_unsigned()) {
+    return std::nullopt;
+  }
+  return Reached{kept["place"].get<uint64_t>(), kept["table_created"].get<uint64_t>()};
 }
 
 absl::Status ImportState::Write(uint64_t place) const {
   if (path_.empty()) return absl::FailedPreconditionError("neither XDG_STATE_HOME nor HOME is set");
-  const nlohmann::json kept = {{"server", server_},
-                               {"table", table_},
-                               {"file", file_},
-                               {"identity", identity_},
+  const nlohmann::json kept = {{"server", server_},   {"table", table_},
+                               {"file", file_},       {"identity", identity_},
+                               {"options", options_}, {"table_created", table_created_},
                                {"place", place}};
   std::error_code error;
   fs::create_directories(fs::path(path_).parent_path(), error);
@@ -101,11 +111,9 @@ absl::Status ImportState::Write(uint64_t place) const {
 
 void ImportState::Save(uint64_t place, bool now) {
   if (place == 0 || place == saved_) return;
-  const int64_t seconds = absl::ToUnixSeconds(absl::Now());
   // A short import leaves nothing behind, and needs nothing.
-  if (saved_at_ == 0) saved_at_ = seconds;
-  if (!now && seconds <= saved_at_) return;
-  saved_at_ = seconds;
+  if (!now && absl::Now() - saved_at_ < kSaveEvery) return;
+  saved_at_ = absl::Now();
   saved_ = place;
   status_ = Write(place);
 }

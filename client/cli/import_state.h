@@ -6,6 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace vectable {
 
@@ -14,17 +16,24 @@ namespace vectable {
 // after it was ended, also by a crash. Not thread-safe.
 class ImportState {
  public:
-  // The import of `file` ("-" for standard input) into `table` of `server`.
-  ImportState(const std::string& server, const std::string& table, const std::string& file);
+  // The import of `file` ("-" for standard input) into `table` of `server`. `options` is a text of
+  // the options that decide what the rows become.
+  ImportState(const std::string& server, const std::string& table, const std::string& file,
+              std::string options);
 
   struct Reached {
     uint64_t place = 0;  // all rows up to it were acknowledged
+    uint64_t table_created =
+        0;  // when the table was made; another one of its name is another table
   };
   // What was kept of an earlier run; nothing where there is nothing. FAILED_PRECONDITION when the
-  // file has changed since.
+  // file has changed since, or the options were others.
   absl::StatusOr<std::optional<Reached>> Load() const;
 
-  // Keeps how far it came, at most once a second unless `now`. A failure is kept for Why.
+  // Says which table the rows go into from now on; needed before Save.
+  void set_table_created(uint64_t unix_micros) { table_created_ = unix_micros; }
+
+  // Keeps how far it came, at most once a second unless `now`. A failure is kept for status().
   void Save(uint64_t place, bool now);
   // Nothing is left to go on with.
   void Remove();
@@ -39,8 +48,10 @@ class ImportState {
   const std::string table_;
   const std::string file_;      // its full path, "-" for standard input
   const std::string identity_;  // size and time of the file
-  std::string path_;            // of the state; empty where there is no place for it
-  int64_t saved_at_ = 0;        // seconds
+  const std::string options_;
+  std::string path_;  // of the state; empty where there is no place for it
+  uint64_t table_created_ = 0;
+  absl::Time saved_at_ = absl::Now();
   uint64_t saved_ = 0;
   absl::Status status_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "client/cli/import_state.h"
@@ -104,11 +105,12 @@ class ImportRun {
     const bool to_its_end = read.ok() && !summary_.interrupted;
     const absl::Status sent = to_its_end ? uploader_.Finish() : uploader_.Abandon();
     Count();
-    if (to_its_end && sent.ok()) {
+    if (to_its_end && sent.ok() && !at_limit_) {
       state_.Remove();
     } else {
       state_.Save(uploader_.counts().through, /*now=*/true);
-      summary_.resumable = uploader_.counts().through > 0 && state_.status().ok();
+      const bool reached = uploader_.counts().through > 0 || summary_.resumed_behind > 0;
+      summary_.resumable = reached && state_.status().ok();
     }
     if (const std::string doubts = reader_.Doubts(); !doubts.empty() && hooks_.on_note) {
       hooks_.on_note(doubts);
@@ -116,27 +118,58 @@ class ImportRun {
     return sent.ok() ? read : sent;
   }
 
+  // Keeps how far it came, now and then; of the thread that runs.
+  void KeepState() {
+    state_.Save(uploader_.counts().through, /*now=*/false);
+    if (state_.status().ok() || told_) return;
+    told_ = true;
+    if (hooks_.on_note) {
+      hooks_.on_note("how far the import came can't be kept for --resume: " +
+                     std::string(state_.status().message()));
+    }
+  }
+
  private:
   absl::Status ReadRows() {
     VectorRow row;
-    while (!options_.limit || summary_.rows_read < *options_.limit) {
+    // The limit counts those of an earlier run, too.
+    for (uint64_t met = 0;; ++met) {
+      at_limit_ = options_.limit && met >= *options_.limit;
+      if (at_limit_) return absl::OkStatus();
       if (Interrupted()) return absl::OkStatus();
       const absl::StatusOr<bool> more = reader_.Next(row);
-      if (more.ok() && !*more) return absl::OkStatus();
+      if (more.ok() && !*more) return CheckReached();
       if (!more.ok() && Interrupted()) return absl::OkStatus();
       if (!more.ok() && !absl::IsInvalidArgument(more.status())) return more.status();
+      last_place_ = row.place;
       if (row.place <= summary_.resumed_behind) {
-        if (more.ok()) IgnoreStatus(rules_.Apply(row).status(), "the earlier run dealt with it");
+        PassOver(row, more.ok());
         continue;
       }
       ++summary_.rows_read;
       VT_RETURN_IF_ERROR(Take(row, more.status()));
       if (hooks_.on_row) hooks_.on_row(summary_.rows_read, reader_);
-      if (summary_.rows_read % kRowsBetweenLooks == 0) {
-        state_.Save(uploader_.counts().through, /*now=*/false);
-      }
+      if (summary_.rows_read % kRowsBetweenLooks == 0) KeepState();
     }
     return absl::OkStatus();
+  }
+
+  // The end came before the place that the earlier run reached: this is another stream.
+  absl::Status CheckReached() {
+    if (last_place_ >= summary_.resumed_behind) return absl::OkStatus();
+    at_limit_ = true;  // what was kept stays
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: the end comes before the place that the earlier run reached (expected {} {}, "
+        "found {})",
+        reader_.Position(last_place_), reader_.place_name(), summary_.resumed_behind, last_place_));
+  }
+
+  // What an earlier run has dealt with; its words were met all the same.
+  void PassOver(VectorRow& row, bool read) {
+    ImportRules::Verdict verdict = ImportRules::Verdict::kTake;
+    if (read && Check(row, verdict).ok() && verdict == ImportRules::Verdict::kTake) {
+      rules_.Remember(row);
+    }
   }
 
   // Sends the row, or does with it what the options say of such a row.
@@ -158,6 +191,7 @@ class ImportRun {
         ++summary_.duplicates;
         return absl::OkStatus();
       case ImportRules::Verdict::kTake:
+        rules_.Remember(row);
         return uploader_.Add(row.word, row.vector, row.place);
     }
     return absl::OkStatus();
@@ -170,7 +204,7 @@ class ImportRun {
 
   // Applies the rules, and sees what the server would refuse, because here the place is known.
   absl::Status Check(VectorRow& row, ImportRules::Verdict& verdict) {
-    const absl::StatusOr<ImportRules::Verdict> applied = rules_.Apply(row);
+    const absl::StatusOr<ImportRules::Verdict> applied = rules_.Apply(row, reader_.place_name());
     if (!applied.ok()) return Annotate(applied.status(), reader_.Position(row.place));
     verdict = *applied;
     if (verdict != ImportRules::Verdict::kTake) return absl::OkStatus();
@@ -206,18 +240,39 @@ class ImportRun {
   ImportState& state_;
   ImportSummary& summary_;
   uint64_t rejected_here_ = 0;
+  uint64_t last_place_ = 0;
+  bool at_limit_ = false;
+  bool told_ = false;  // that nothing can be kept
 };
 
-// Where an earlier run ended, if it is asked for.
-absl::Status FindStart(const ImportOptions& options, const ImportHooks& hooks,
-                       const ImportState& state, bool table_exists, ImportSummary& summary) {
-  if (!options.resume) return absl::OkStatus();
+// The options that decide what the rows become.
+std::string DecidingOptions(const ImportOptions& options) {
+  const ReadOptions& read = options.read;
+  const RuleOptions& rules = options.rules;
+  return fmt::format(
+      "format {}, dim {}, vocab '{}', tensor '{}', encoding {}, bad utf-8 {}, words '{}', "
+      "duplicates "
+      "{}, lowercase {}, normalize {}",
+      read.format, read.dimensions.value_or(0), read.vocabulary, read.tensor,
+      static_cast<int>(read.words.encoding), static_cast<int>(read.words.on_bad_utf8),
+      rules.only_words, static_cast<int>(rules.on_duplicate), rules.lowercase, rules.normalize);
+}
+
+// Where an earlier run ended, if it is asked for; otherwise that is forgotten. `table_created` is
+// nothing where there is no table.
+absl::Status FindStart(const ImportOptions& options, const ImportHooks& hooks, ImportState& state,
+                       std::optional<uint64_t> table_created, ImportSummary& summary) {
+  if (!options.resume) {
+    state.Remove();
+    return absl::OkStatus();
+  }
   VT_ASSIGN_OR_RETURN(const std::optional<ImportState::Reached> reached, state.Load());
   const char* note = nullptr;
   if (!reached) {
     note = "there is nothing to go on with; the file is read from its start";
-  } else if (!table_exists) {
+  } else if (reached->table_created != table_created) {
     note = "the table of the earlier run is gone; the file is read from its start";
+    state.Remove();
   } else {
     summary.resumed_behind = reached->place;
   }
@@ -234,15 +289,27 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
   VT_ASSIGN_OR_RETURN(ImportRules rules, ImportRules::Create(options.rules, options.read.words));
   ReadOptions read = options.read;
   if (table.ok()) read.likely_dimensions = table->dimensions();
-  read.interrupted = hooks.interrupted;
+  // While the file gives nothing, how far it came is kept all the same; other threads ask, too.
+  ImportRun* running = nullptr;
+  read.interrupted = [&, self = std::this_thread::get_id()] {
+    if (running != nullptr && std::this_thread::get_id() == self) running->KeepState();
+    return hooks.interrupted && hooks.interrupted();
+  };
   absl::StatusOr<std::unique_ptr<VectorReader>> opened = OpenVectorReader(options.file, read);
   if (absl::IsCancelled(opened.status()) && hooks.interrupted && hooks.interrupted()) {
     summary.interrupted = true;
     return absl::OkStatus();
   }
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<VectorReader> reader, std::move(opened));
-  ImportState state(client.options().server, options.table, options.file);
-  VT_RETURN_IF_ERROR(FindStart(options, hooks, state, table.ok(), summary));
+  if (options.read.dimensions && *options.read.dimensions != reader->dimensions()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} has {} values per row (expected {}, found {})", options.file,
+                    reader->dimensions(), *options.read.dimensions, reader->dimensions()));
+  }
+  ImportState state(client.options().server, options.table, options.file, DecidingOptions(options));
+  VT_RETURN_IF_ERROR(
+      FindStart(options, hooks, state,
+                table.ok() ? std::optional(table->created_unix_micros()) : std::nullopt, summary));
   if (table.ok()) {
     VT_RETURN_IF_ERROR(CheckTable(*table, options, *reader));
   } else {
@@ -250,7 +317,12 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
     VT_RETURN_IF_ERROR(table.status());
     summary.created = true;
   }
-  if (hooks.on_open) hooks.on_open(*reader);
+  state.set_table_created(table->created_unix_micros());
+  if (hooks.on_open) VT_RETURN_IF_ERROR(hooks.on_open(*reader));
+  if (summary.resumed_behind > 0 && hooks.on_note) {
+    hooks.on_note(
+        fmt::format("going on behind {} {}", reader->place_name(), summary.resumed_behind));
+  }
   UploadOptions upload;
   upload.table = options.table;
   upload.on_bad = options.skip_bad ? v1::ON_BAD_SKIP : v1::ON_BAD_ERROR;
@@ -259,7 +331,11 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
   upload.position_name = reader->place_name();
   VT_ASSIGN_OR_RETURN(const std::unique_ptr<RowUploader> uploader, client.Upload(upload));
   const ImportRun::Parts parts{*reader, rules, *table, *uploader, state};
-  return ImportRun(options, hooks, parts, summary).Run();
+  ImportRun run(options, hooks, parts, summary);
+  running = &run;
+  const absl::Status status = run.Run();
+  running = nullptr;
+  return status;
 }
 
 }  // namespace vectable

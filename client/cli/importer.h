@@ -46,7 +46,7 @@ struct ImportSummary {
 
 // How the importer tells what it is doing. Each may be empty.
 struct ImportHooks {
-  std::function<void(const VectorReader&)> on_open;
+  std::function<absl::Status(const VectorReader&)> on_open;  // its error ends the import
   std::function<void(uint64_t rows, const VectorReader&)> on_row;
   std::function<void(const std::string&)> on_rejected;  // bad rows, one message each
   std::function<void(const std::string&)> on_note;      // what is worth knowing

@@ -78,6 +78,8 @@ class MatrixWriter final : public VectorWriter {
 
   absl::Status Finish() override {
     if (rows_ != options_.rows) VT_RETURN_IF_ERROR(file_->WriteAt(0, Header(rows_)));
+    VT_RETURN_IF_ERROR(words_->Sync());
+    VT_RETURN_IF_ERROR(file_->Sync());
     VT_RETURN_IF_ERROR(words_->Finish());
     return file_->Commit();
   }

@@ -36,10 +36,18 @@ constexpr std::array<Signature, 4> kPacked = {{
 
 // An open descriptor of a file that can be read.
 absl::StatusOr<int> OpenDescriptor(const std::string& path, const std::string& name,
+                                   const std::function<bool()>& interrupted,
                                    std::optional<uint64_t>& size) {
   const bool standard_input = path == "-";
-  const int fd = standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = -1;
+  do {
+    // To open a pipe waits for who writes to it.
+    fd = standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                        : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EINTR && interrupted && interrupted()) {
+      return absl::CancelledError(name + ": the reading was cancelled");
+    }
+  } while (fd < 0 && errno == EINTR);
   if (fd < 0) return SystemError(name, "cannot open the file");
   struct stat info {};
   absl::Status bad;
@@ -49,7 +57,7 @@ absl::StatusOr<int> OpenDescriptor(const std::string& path, const std::string& n
     bad = absl::InvalidArgumentError(name + ": is a directory, not a file");
   } else if ((S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) && !standard_input) {
     bad = absl::InvalidArgumentError(name + ": is a device, not a file");
-  } else if (S_ISREG(info.st_mode)) {
+  } else if (S_ISREG(info.st_mode) && !standard_input) {
     size = static_cast<uint64_t>(info.st_size);
   }
   if (bad.ok()) return fd;
@@ -72,7 +80,7 @@ absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& 
   if (path.empty()) return absl::NotFoundError("the file's name is empty");
   std::optional<uint64_t> size;
   const std::string name = path == "-" ? "<stdin>" : path;
-  VT_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, name, size));
+  VT_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, name, interrupted, size));
   std::unique_ptr<ByteSource> source(new ByteSource(path, fd, std::move(interrupted)));
   source->total_bytes_ = size;
   if (pipe2(source->wake_, O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -208,6 +216,11 @@ absl::StatusOr<size_t> ByteSource::ReadFull(std::span<char> out) {
     filled += *got;
   }
   return filled;
+}
+
+absl::Status ByteSource::CheckEnds() {
+  char more = 0;
+  return ReadSome({&more, 1}).status();
 }
 
 absl::StatusOr<std::string_view> ByteSource::Peek(size_t bytes) {

@@ -41,6 +41,9 @@ class ByteSource {
   // then gives the error.
   absl::StatusOr<size_t> ReadFull(std::span<char> out);
 
+  // Why ReadFull gave fewer bytes: OK at the end.
+  absl::Status CheckEnds();
+
   // The next `bytes` bytes, fewer at the end, without taking them; valid until the next call.
   absl::StatusOr<std::string_view> Peek(size_t bytes);
 
@@ -48,7 +51,7 @@ class ByteSource {
   uint64_t offset() const { return offset_; }
   // Bytes of the file (packed, where it is) that were read so far.
   uint64_t bytes_read() const { return bytes_read_; }
-  // Size of the file; nothing where it isn't a regular file.
+  // Size of the file; nothing for standard input and where it isn't a regular file.
   std::optional<uint64_t> total_bytes() const { return total_bytes_; }
   // The same, where its bytes aren't packed: what can be checked before anything is read.
   std::optional<uint64_t> unpacked_bytes() const;

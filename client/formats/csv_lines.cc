@@ -108,18 +108,22 @@ class CsvLineFormat final : public LineFormat {
     return absl::OkStatus();
   }
 
+  const char* Expected() const override { return "a word and its numbers between commas"; }
   bool has_quotes() const override { return true; }
 
   std::optional<std::vector<std::string>> ParseNames(std::string_view line) const override {
     std::vector<std::string_view> fields;
     std::string text;
     SplitFields(line, fields);
-    if (fields.size() > 1 && IsNumbered(fields)) return std::vector<std::string>();
+    if (fields.size() < 2) return std::nullopt;
+    if (IsNumbered(fields)) return std::vector<std::string>();
     std::vector<std::string> names;
     for (size_t i = 1; i < fields.size(); ++i) {
       float ignored = 0;
       const std::string_view name = Unquoted(fields[i], text);
-      if (ParseFloat(name, ignored) != FloatText::kNotANumber) return std::nullopt;
+      if (name.empty() || ParseFloat(name, ignored) != FloatText::kNotANumber) {
+        return std::nullopt;
+      }
       names.emplace_back(name);
     }
     return names;

@@ -178,7 +178,7 @@ class PlainJson {
 
   bool Value(float& value) {
     SkipBlanks();
-    // What fast_float reads beyond JSON ("nan", ".5") is left to the parser.
+    // What doesn't begin as JSON's numbers do ("nan", ".5") is left to the parser.
     const char* const digits = at_ < end_ && *at_ == '-' ? at_ + 1 : at_;
     if (digits >= end_ || *digits < '0' || *digits > '9') return false;
     const auto [stop, error] = fast_float::from_chars(at_, end_, value);
@@ -227,6 +227,8 @@ class JsonLineFormat final : public LineFormat {
     // The line, and with it the word, is UTF-8 by now.
     return WordRules().ToWord(row.word);
   }
+
+  const char* Expected() const override { return "{\"word\": TEXT, \"vector\": [NUMBERS]}"; }
 
  private:
   const WordRules rules_;

@@ -32,16 +32,22 @@ class LineFormat {
   // there are to be read. INVALID_ARGUMENT without the place, with what was expected and found.
   virtual absl::Status Parse(std::string_view line, LineScratch& scratch, VectorRow& row) const = 0;
 
+  // What a line is expected to be, for messages.
+  virtual const char* Expected() const = 0;
+
   // Whether lines have the row's word, instead of a list beside the file.
   virtual bool has_words() const { return true; }
   // Whether breaks in quotes belong to a field.
   virtual bool has_quotes() const { return false; }
-  // The names of the dimensions, where the line is a header that gives them.
+  // The names of the dimensions, where the line may be a header that gives them; none where it only
+  // numbers them.
   virtual std::optional<std::vector<std::string>> ParseNames(std::string_view /*line*/) const {
     return std::nullopt;
   }
   // Whether the word of a row that was read may have been meant as something else.
   virtual bool IsDoubtful(std::string_view /*word*/) const { return false; }
+  // Whether the word may have been meant as a value.
+  virtual bool IsNumber(std::string_view /*word*/) const { return false; }
 };
 
 // A word, then its values, separated by blanks and tabs: the text of GloVe, word2vec and fastText.

@@ -90,6 +90,11 @@ absl::StatusOr<bool> LineSource::Next(std::string_view& line) {
     if (stop - begin_ > max_line_bytes_) return SkipLongLine();
     if (stop < end_ || at_end_) {
       if (stop == end_ && begin_ == end_) return false;
+      if (stop == end_ && quoted_) {
+        ++line_number_;
+        return Error(absl::StatusCode::kDataLoss,
+                     "a quote that begins in this line isn't closed by the end of the file");
+      }
       line = std::string_view(buffer_.data() + begin_, stop - begin_);
       if (line.ends_with('\r')) line.remove_suffix(1);
       begin_ = std::min(stop + 1, end_);

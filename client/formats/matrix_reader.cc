@@ -78,10 +78,7 @@ class StreamRows final : public BlockRows {
     const uint64_t whole = *got / row_bytes();
     const uint64_t rest = *got % row_bytes();
     if (*got < block.size()) {
-      // The end, or a fault.
-      char more = 0;
-      const absl::StatusOr<size_t> next = bytes_->ReadFull({&more, 1});
-      if (!next.ok()) held_ = AtByte(next.status());
+      if (absl::Status bad = bytes_->CheckEnds(); !bad.ok()) held_ = AtByte(bad);
     }
     if (held_.ok() && (rest != 0 || (layout().rows && whole < rows))) {
       held_ = absl::DataLossError(

@@ -117,7 +117,6 @@ absl::StatusOr<ElementType> TypeOf(const std::string& text) {
   ElementType type;
   if (text.size() == 3) {
     const std::string_view name = std::string_view(text).substr(1);
-    // '=' is the writer's own order, which nearly always was little-endian; numpy never writes it.
     type.big_endian = text[0] == '>';
     const bool single = name == "i1" || name == "u1";
     const bool order = text[0] == '<' || text[0] == '>' || (single && text[0] == '|');
@@ -161,6 +160,7 @@ absl::StatusOr<NpyHeader> ReadHeader(ByteSource& bytes) {
   std::string text(size, '\0');
   VT_ASSIGN_OR_RETURN(const size_t text_got, bytes.ReadFull(text));
   if (got < length.size() || text_got < size) {
+    VT_RETURN_IF_ERROR(bytes.CheckEnds());
     return absl::DataLossError(
         fmt::format("byte {}: the file ends within its header", bytes.offset()));
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -31,6 +32,14 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// The permissions of the file that is replaced, or those that a new one gets.
+mode_t ModeOf(const fs::file_status& replaced) {
+  if (fs::exists(replaced)) return static_cast<mode_t>(replaced.permissions()) & 0777U;
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666U & ~mask;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
@@ -52,9 +61,15 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string
   }
   const fs::path whole = fs::canonical(path, error);
   const std::string target = error ? path : whole.string();
-  const std::string partial = target + ".partial";
-  const int fd = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return SystemError(path, "cannot make the file");
+  std::string partial = target + ".XXXXXX";  // mkostemp's pattern
+  const int fd = mkostemp(partial.data(), O_CLOEXEC);
+  if (fd < 0) return SystemError(path, "cannot make a file beside");
+  if (fchmod(fd, ModeOf(status)) != 0) {
+    const absl::Status bad = SystemError(path, "cannot make a file beside");
+    close(fd);
+    unlink(partial.c_str());
+    return bad;
+  }
   return std::unique_ptr<OutputFile>(new OutputFile(path, target, partial, fd));
 }
 
@@ -98,10 +113,15 @@ absl::Status OutputFile::WriteAt(uint64_t offset, std::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status OutputFile::Commit() {
+absl::Status OutputFile::Sync() {
   VT_RETURN_IF_ERROR(Flush());
+  if (!partial_.empty() && fsync(fd_) != 0) return Failed("cannot write");
+  return absl::OkStatus();
+}
+
+absl::Status OutputFile::Commit() {
+  VT_RETURN_IF_ERROR(Sync());
   if (partial_.empty()) return absl::OkStatus();
-  if (fsync(fd_) != 0) return Failed("cannot write");
   if (rename(partial_.c_str(), target_.c_str()) != 0) return Failed("cannot rename the file");
   committed_ = true;
   return absl::OkStatus();

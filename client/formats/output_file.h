@@ -27,7 +27,9 @@ class OutputFile {
   absl::Status Write(std::string_view bytes);
   // Writes over bytes that were written before. FAILED_PRECONDITION where there is no going back.
   absl::Status WriteAt(uint64_t offset, std::string_view bytes);
-  // Makes all durable and gives the file its name.
+  // Makes all durable that was written.
+  absl::Status Sync();
+  // The same, and gives the file its name.
   absl::Status Commit();
 
   // Whether WriteAt works.

@@ -51,9 +51,10 @@ std::optional<uint64_t> UnsignedAt(std::string_view bytes, uint64_t offset, size
 // The format whose beginning nothing else has.
 const char* SignedFormat(std::string_view start) {
   for (const Beginning& known : kBeginnings) {
-    // In a text "GGUF" and the likes may be a word: a blank follows it.
-    if (start.starts_with(known.bytes) && start.size() > known.bytes.size() &&
-        start[known.bytes.size()] != ' ') {
+    // In a text "GGUF" and the likes may begin a word. What follows there is a number of 32 bits,
+    // little-endian, whose last byte is 0.
+    const bool sure = known.bytes[0] != 'G' && known.bytes[0] != 'I';
+    if (start.starts_with(known.bytes) && (sure || (start.size() > 7 && start[7] == '\0'))) {
       return known.format;
     }
   }
@@ -76,7 +77,10 @@ bool HasControlBytes(std::string_view text) {
 bool IsWord2vecBinary(std::string_view start) {
   const size_t end = start.find('\n');
   if (end == start.npos || !ParseCountHeader(start.substr(0, end))) return false;
-  return HasControlBytes(start.substr(end + 1));
+  const uint64_t width = ParseCountHeader(start.substr(0, end))->second;
+  const std::string_view rest = start.substr(end + 1);
+  // A word may hold such bytes, too.
+  return HasControlBytes(rest) && CountValues(rest.substr(0, rest.find('\n'))) != width;
 }
 
 // Whether rows follow each other that each begin with the same number of values.
@@ -124,12 +128,13 @@ absl::StatusOr<std::string> RecogniseBinary(const ByteSource& bytes, std::string
       "its format with --format");
 }
 
-// The lines of `start`; not the last, which may be cut, unless it is the only one.
-std::vector<std::string_view> LinesOf(std::string_view start) {
+// The lines of `start`; where it isn't the whole text not the last, which may be cut, unless it is
+// the only one.
+std::vector<std::string_view> LinesOf(std::string_view start, bool whole) {
   std::vector<std::string_view> lines;
   while (!start.empty() && lines.size() < kMostLines) {
     const size_t end = start.find('\n');
-    if (end == start.npos && !lines.empty()) break;
+    if (end == start.npos && !whole && !lines.empty()) break;
     std::string_view line = start.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") != line.npos) lines.push_back(line);
@@ -151,7 +156,7 @@ bool AreNumbersAlone(const std::vector<std::string_view>& lines) {
 }
 
 absl::StatusOr<std::string> RecogniseText(const ByteSource& bytes, std::string_view start,
-                                          const ReadOptions& options) {
+                                          bool whole, const ReadOptions& options) {
   if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
   const std::string_view text =
       start.substr(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
@@ -162,9 +167,8 @@ absl::StatusOr<std::string> RecogniseText(const ByteSource& bytes, std::string_v
     return absl::InvalidArgumentError(
         bytes.name() + ": is a JSON array; JSON lines are read, one object in each line");
   }
-  const std::vector<std::string_view> lines = LinesOf(start);
-  const bool listed = !options.vocabulary.empty() ||
-                      (HasEnding(bytes, ".tsv") && !FindWordsBeside(bytes.path(), false).empty());
+  const std::vector<std::string_view> lines = LinesOf(start, whole);
+  const bool listed = !options.vocabulary.empty() || HasEnding(bytes, ".tsv");
   if (listed && AreNumbersAlone(lines)) return "tsv";
   const size_t spaced = UsualCount(*SpacedLines(options.words), lines);
   const size_t commas = UsualCount(*CsvLines(options.words), lines);
@@ -175,7 +179,8 @@ absl::StatusOr<std::string> RecogniseText(const ByteSource& bytes, std::string_v
 
 absl::StatusOr<std::string> RecogniseFormat(ByteSource& bytes, const ReadOptions& options) {
   absl::StatusOr<std::string_view> start = bytes.Peek(kLookBytes);
-  for (size_t size = kLookBytes; start.ok() && start->size() == size && size < kMostLookBytes;) {
+  size_t size = kLookBytes;
+  while (start.ok() && start->size() == size && size < kMostLookBytes) {
     if (std::count(start->begin(), start->end(), '\n') > 2) break;
     size *= 4;
     start = bytes.Peek(size);
@@ -188,7 +193,7 @@ absl::StatusOr<std::string> RecogniseFormat(ByteSource& bytes, const ReadOptions
   if (start->find('\0') != start->npos || IsWord2vecBinary(*start)) {
     return RecogniseBinary(bytes, *start);
   }
-  return RecogniseText(bytes, *start, options);
+  return RecogniseText(bytes, *start, start->size() < size, options);
 }
 
 std::string OtherFormat(ByteSource& bytes, const std::string& format) {

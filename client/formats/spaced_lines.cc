@@ -37,6 +37,14 @@ class SpacedLineFormat final : public LineFormat {
     return absl::OkStatus();
   }
 
+  const char* Expected() const override { return "a word and its numbers"; }
+
+  bool IsNumber(std::string_view word) const override {
+    float ignored = 0;
+    return word.find_first_not_of("+-.0123456789eE") == word.npos &&
+           ParseFloat(word, ignored) == FloatText::kOk;
+  }
+
   // "cat 0.5" in a file of fewer values than the line has numbers.
   bool IsDoubtful(std::string_view word) const override {
     const size_t blank = word.find_last_of(" \t");
@@ -77,6 +85,7 @@ class NumberLineFormat final : public LineFormat {
     return absl::OkStatus();
   }
 
+  const char* Expected() const override { return "a row's numbers"; }
   bool has_words() const override { return false; }
 
  private:

@@ -18,6 +18,7 @@ constexpr size_t kSampleLines = 1000;
 constexpr size_t kSampleBytes = size_t{8} << 20;
 constexpr size_t kBlockBytes = size_t{256} << 10;
 constexpr size_t kBlockLines = 4096;
+constexpr size_t kBlockValues = size_t{1} << 20;
 // Room for the longest notation that anyone writes, for each value of the widest row.
 constexpr size_t kMaxLineBytes = size_t{kMaxDimensions} * 32 + 4096;
 
@@ -56,6 +57,7 @@ absl::Status TextReader::ReadSample() {
     if (more.ok() && !*more) break;
     if (!more.ok()) {
       if (!absl::IsInvalidArgument(more.status())) {
+        if (absl::IsCancelled(more.status())) return more.status();
         sample_ended_ = more.status();
         break;
       }
@@ -89,8 +91,10 @@ absl::Status TextReader::FindLayout(TextHeader header, const ReadOptions& option
   std::optional<std::vector<std::string>> names;
   if (several) names = format_->ParseNames(text);
   VT_RETURN_IF_ERROR(FindDimensions(names ? 1 : 0, options.likely_dimensions, options));
-  if (names) {
-    if (names->size() == dimensions_) names_ = *std::move(names);
+  // A line that fits no table of these rows is a bad row, not a header.
+  if (names && (names->empty() || names->size() == dimensions_)) {
+    names_ = *std::move(names);
+    has_names_ = true;
     sample_.lines.erase(sample_.lines.begin());
   }
   return absl::OkStatus();
@@ -107,9 +111,9 @@ absl::Status TextReader::FindDimensions(size_t first_row, size_t likely,
   if (options.dimensions) guessed = *options.dimensions;
   const uint64_t number = sample_.lines.front().number;
   if (guessed == 0) {
-    return Error(absl::StatusCode::kInvalidArgument, number,
-                 fmt::format("the line is no row (expected {} numbers, found none)",
-                             format_->has_words() ? "a word and its" : "a row's"));
+    return Error(
+        absl::StatusCode::kInvalidArgument, number,
+        fmt::format("the line is no row (expected {}, found no such thing)", format_->Expected()));
   }
   if (guessed > kMaxDimensions) {
     return Error(absl::StatusCode::kInvalidArgument, number,
@@ -149,22 +153,27 @@ absl::Status TextReader::OpenWords(const ReadOptions& options) {
 }
 
 void TextReader::Describe(const std::string& format_name) {
-  description_ = promised_rows_ ? fmt::format("{}, {} rows of {} values by its header", format_name,
-                                              *promised_rows_, dimensions_)
-                                : fmt::format("{}, {} values per row", format_name, dimensions_);
+  description_ = promised_rows_
+                     ? fmt::format("{}, {} rows of {} values by its header", format_name,
+                                   *promised_rows_, dimensions_)
+                     : fmt::format("{}{}, {} values per row", format_name,
+                                   has_names_ ? " with a line of names" : "", dimensions_);
   if (words_) description_ += "; " + words_->Description();
 }
 
 absl::StatusOr<bool> TextReader::ReadBlock(LineBlock& block) {
-  if (!sample_taken_) {
-    sample_taken_ = true;
-    if (!sample_.lines.empty()) {
-      std::swap(block, sample_);
-      return true;
-    }
+  // Few lines where rows are wide: a line may be short, and its row is not.
+  const size_t most_lines = std::clamp<size_t>(kBlockValues / dimensions_, 1, kBlockLines);
+  for (; sample_next_ < sample_.lines.size() && block.lines.size() < most_lines; ++sample_next_) {
+    const LineBlock::Line& line = sample_.lines[sample_next_];
+    block.Add(sample_.TextOf(line), line.number);
+    block.lines.back().status = line.status;
   }
+  if (!block.lines.empty()) return true;
+  sample_.Clear();
+  sample_next_ = 0;
   VT_RETURN_IF_ERROR(sample_ended_);
-  while (block.text.size() < kBlockBytes && block.lines.size() < kBlockLines) {
+  while (block.text.size() < kBlockBytes && block.lines.size() < most_lines) {
     std::string_view line;
     const absl::StatusOr<bool> more = lines_->Next(line);
     if (!more.ok() && !absl::IsInvalidArgument(more.status())) {
@@ -218,8 +227,10 @@ absl::StatusOr<bool> TextReader::Next(VectorRow& row) {
   ++next_;
   ++rows_;
   last_line_ = read.place;
+  if (rows_ == 1) first_word_ = Quoted(row.word);
   if (words_) VT_RETURN_IF_ERROR(TakeWord(row).status());
   VT_RETURN_IF_ERROR(read.status);
+  if (format_->IsNumber(row.word)) ++numbers_;
   if (format_->IsDoubtful(row.word)) {
     if (doubtful_++ == 0) {
       first_doubtful_ = row.place;
@@ -261,6 +272,13 @@ std::string TextReader::Position(uint64_t line) const {
 }
 
 std::string TextReader::Doubts() const {
+  if (numbers_ == rows_ && rows_ > 1) {
+    return fmt::format(
+        "every word is a number, first {}: if the first value of each line was meant, read them "
+        "with "
+        "--format tsv",
+        first_word_);
+  }
   if (doubtful_ == 0) return {};
   return fmt::format(
       "{} {} a word that ends in a number, first {} at {}: more than {} values, or the word?",
@@ -276,8 +294,8 @@ absl::Status TextReader::Error(absl::StatusCode code, uint64_t line,
 absl::StatusOr<std::unique_ptr<VectorReader>> OpenGlove(std::unique_ptr<ByteSource> bytes,
                                                         const ReadOptions& options,
                                                         TextHeader header) {
-  const std::string name = header == TextHeader::kCounts ? "word2vec text" : "GloVe text";
-  return TextReader::Open(std::move(bytes), SpacedLines(options.words), header, name, options);
+  return TextReader::Open(std::move(bytes), SpacedLines(options.words), header, "GloVe text",
+                          options);
 }
 
 absl::StatusOr<std::unique_ptr<VectorReader>> OpenCsv(std::unique_ptr<ByteSource> bytes,

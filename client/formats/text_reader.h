@@ -60,17 +60,20 @@ class TextReader final : public VectorReader {
   uint32_t dimensions_ = 0;
   std::optional<uint64_t> promised_rows_;
   std::vector<std::string> names_;
+  bool has_names_ = false;  // the first line was a header of names
   std::string description_;
   std::unique_ptr<WordList> words_;  // where lines have none
 
   LineBlock sample_;           // the first lines, until they are read as rows
   absl::Status sample_ended_;  // what ended the file within them
-  bool sample_taken_ = false;
+  size_t sample_next_ = 0;     // line of it
 
   RowBlock block_;
   size_t next_ = 0;  // in block_
   uint64_t rows_ = 0;
   uint64_t last_line_ = 0;
+  uint64_t numbers_ = 0;  // rows whose word is one
+  std::string first_word_;
   uint64_t doubtful_ = 0;
   uint64_t first_doubtful_ = 0;  // its line
   std::string doubtful_word_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "client/formats/parse_float.h"
 #include "client/formats/writers.h"
 #include "common/names.h"
 #include "common/status_util.h"
@@ -46,6 +47,16 @@ class SpacedWriter final : public VectorWriter {
       return absl::InvalidArgumentError(
           fmt::format("word {} can't be written in GloVe's text: it begins or ends with a blank",
                       Quoted(word)));
+    }
+    if (const size_t blank = word.find_last_of(" \t"); blank != word.npos) {
+      float ignored = 0;
+      const FloatText kind = ParseFloat(word.substr(blank + 1), ignored);
+      if (kind == FloatText::kOk || kind == FloatText::kOutOfRange) {
+        return absl::InvalidArgumentError(fmt::format(
+            "word {} can't be written in GloVe's text: it ends in a number, which would "
+            "be read as a value",
+            Quoted(word)));
+      }
     }
     line_.clear();
     // A reader takes one mark off the beginning of a text.
@@ -122,6 +133,8 @@ class ProjectorWriter final : public VectorWriter {
   }
 
   absl::Status Finish() override {
+    VT_RETURN_IF_ERROR(words_->Sync());
+    VT_RETURN_IF_ERROR(file_->Sync());
     VT_RETURN_IF_ERROR(words_->Finish());
     return file_->Commit();
   }
@@ -174,6 +187,15 @@ absl::StatusOr<std::unique_ptr<WordsFile>> WordsFile::Create(const std::string& 
 
 absl::Status WordsFile::Add(std::string_view word) {
   VT_RETURN_IF_ERROR(CheckHolds(word, "\r\n", "a file of words"));
+  if (file_->bytes() == 0) {
+    // What a reader would take for the projector's columns, or for JSON.
+    VT_RETURN_IF_ERROR(CheckHolds(word, "\t", "the first line of a file of words"));
+    if (word.starts_with('{')) {
+      return absl::InvalidArgumentError(fmt::format(
+          "word {} can't be written in the first line of a file of words: it begins with {{",
+          Quoted(word)));
+    }
+  }
   line_.clear();
   if (file_->bytes() == 0 && word.starts_with(kLeadingMark)) line_ += kLeadingMark;
   line_ += word;

@@ -4,6 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <new>
 
 namespace vectable {
@@ -24,10 +25,11 @@ class GzipUnpacker final : public Unpacker {
   absl::StatusOr<Step> Unpack(std::string_view in, std::span<char> out) override {
     if (between_members_) {
       if (in.empty()) return Step{};
-      // Zeros that fill up a block of a tape, and whatever else follows, as gzip itself does.
-      if (ended_ || in[0] != kGzipMagic[0]) {
-        ended_ = true;
-        return Step{in.size(), 0};
+      // Zeros may fill up the last block of a tape.
+      const size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
+      if (zeros > 0) return Step{zeros, 0};
+      if (in[0] != kGzipMagic[0]) {
+        return absl::DataLossError("the gzip data is corrupt (other bytes follow it)");
       }
       inflateReset(&stream_);
       between_members_ = false;
@@ -55,7 +57,6 @@ class GzipUnpacker final : public Unpacker {
  private:
   z_stream stream_{};
   bool between_members_ = false;
-  bool ended_ = false;  // what follows isn't gzip
 };
 
 class ZstdUnpacker final : public Unpacker {

@@ -22,6 +22,7 @@ absl::StatusOr<std::string> TakeBytes(ByteSource& source, size_t bytes) {
   std::string taken(bytes, '\0');
   VT_ASSIGN_OR_RETURN(const size_t got, source.ReadFull(taken));
   if (got == bytes) return taken;
+  VT_RETURN_IF_ERROR(source.CheckEnds());
   return absl::DataLossError(
       fmt::format("byte {}: the file ends within its header", source.offset()));
 }
@@ -50,6 +51,7 @@ class VecsRows final : public MatrixRows {
                       begin, layout_.dimensions, count));
     }
     if (*got < row_.size()) {
+      VT_RETURN_IF_ERROR(Annotate(bytes_->CheckEnds(), fmt::format("byte {}", bytes_->offset())));
       return absl::DataLossError(
           fmt::format("byte {}: the file ends within a row (expected {} bytes, found {})",
                       begin + *got, row_.size(), *got));

@@ -70,8 +70,7 @@ absl::StatusOr<std::string> PathBeside(const std::string& path, std::string_view
     return absl::InvalidArgumentError(
         "the format has a second file for the words, which standard output has no place for");
   }
-  const std::filesystem::path file(path);
-  return (file.parent_path() / file.stem()).string().append(ending);
+  return path + std::string(ending);
 }
 
 absl::StatusOr<std::unique_ptr<VectorWriter>> OpenVectorWriter(const std::string& path,

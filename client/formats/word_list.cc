@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -20,8 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxWordLineBytes = size_t{1} << 20;  // metadata may have long columns
-constexpr size_t kMaxJsonBytes = size_t{512} << 20;
-constexpr uint64_t kMaxJsonRows = 50'000'000;
+constexpr size_t kMaxJsonBytes = size_t{128} << 20;
+// Rows may lack a word, but not nearly all of them.
+constexpr uint64_t kMostRowsPerWord = 16;
+constexpr uint64_t kFewRows = 1'000'000;
 
 // The n-th of the parts of `line` between tabs; nothing when there are fewer.
 std::optional<std::string_view> Column(std::string_view line, size_t n) {
@@ -223,10 +226,11 @@ class VocabularyVisitor final : public JsonVisitor {
 
 absl::Status Place(const VocabularyVisitor::Words& words, bool replace,
                    std::vector<std::optional<std::string>>& rows) {
+  const uint64_t limit = std::max(kFewRows, kMostRowsPerWord * (rows.size() + words.size()));
   for (const auto& [word, row] : words) {
-    if (row >= kMaxJsonRows) {
-      return absl::InvalidArgumentError(
-          fmt::format("word {} is for row {}; the limit is {}", Quoted(word), row, kMaxJsonRows));
+    if (row >= limit) {
+      return absl::InvalidArgumentError(fmt::format("word {} of {} is for row {}; the limit is {}",
+                                                    Quoted(word), words.size(), row, limit));
     }
     if (row >= rows.size()) rows.resize(row + 1);
     if (rows[row] && *rows[row] != word && !replace) {
@@ -338,8 +342,10 @@ std::string FindWordsBeside(const std::string& path, bool model) {
   if (file.extension() == ".gz" || file.extension() == ".zst") file.replace_extension();
   const fs::path folder = file.parent_path();
   std::vector<fs::path> candidates;
-  for (const char* const ending : {".words.txt", ".metadata.tsv"}) {
-    candidates.push_back(folder / (file.stem().string() + ending));
+  for (const std::string& name : {file.filename().string(), file.stem().string()}) {
+    for (const char* const ending : {".words.txt", ".metadata.tsv"}) {
+      candidates.push_back(folder / (name + ending));
+    }
   }
   if (file.extension() == ".tsv") candidates.push_back(folder / "metadata.tsv");
   if (model) {

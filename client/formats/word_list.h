@@ -22,8 +22,9 @@ class WordList {
   //     the first line names them, and the words are in "word", "label", "name" or else the first;
   //   - vocab.json: {WORD: row, ...};
   //   - tokenizer.json of Hugging Face: its model's vocabulary and its added tokens.
-  // Text is read as it is needed; JSON is kept in memory, up to 512 MB of it. Errors: those of
-  // ByteSource; INVALID_ARGUMENT for JSON of another form, or a row that two words claim.
+  // Text is read as it is needed; JSON, up to 128 MiB of it, is kept in memory, a few times as
+  // large. Errors: those of ByteSource; INVALID_ARGUMENT for JSON of another form, or a row that
+  // two words claim.
   static absl::StatusOr<std::unique_ptr<WordList>> Open(const std::string& path,
                                                         const WordRules& rules);
 
@@ -54,8 +55,8 @@ class WordList {
 };
 
 // A file of words that stands beside `path` as our writers and others' name it: for X.npy
-// X.words.txt; for X.tsv X.metadata.tsv, or metadata.tsv; for models tokenizer.json, vocab.json or
-// vocab.txt in the same folder. Empty when there is none.
+// X.npy.words.txt or X.words.txt, and the same with .metadata.tsv; for a .tsv also metadata.tsv;
+// for models tokenizer.json, vocab.json or vocab.txt in the same folder. Empty when there is none.
 std::string FindWordsBeside(const std::string& path, bool model);
 
 }  // namespace vectable

@@ -19,6 +19,7 @@ class WordsFile {
 
   // INVALID_ARGUMENT for a word with a line break; it is left out.
   absl::Status Add(std::string_view word);
+  absl::Status Sync() { return file_->Sync(); }
   absl::Status Finish() { return file_->Commit(); }
   const std::string& name() const { return file_->name(); }
 
@@ -36,7 +37,7 @@ absl::Status CheckHolds(std::string_view word, std::string_view forbidden, std::
 // don't fit, or the file can't be written over.
 absl::Status WriteCounts(OutputFile& file, std::string_view expected, const std::string& counts);
 
-// "X.words.txt" for "X.npy", where FindWordsBeside finds it. INVALID_ARGUMENT for "-".
+// "X.npy.words.txt" for "X.npy", where FindWordsBeside finds it. INVALID_ARGUMENT for "-".
 absl::StatusOr<std::string> PathBeside(const std::string& path, std::string_view ending);
 
 using MakeWriter = absl::StatusOr<std::unique_ptr<VectorWriter>> (*)(const std::string& path,
@@ -47,13 +48,14 @@ absl::StatusOr<std::unique_ptr<VectorWriter>> MakeGlove(const std::string&, cons
 absl::StatusOr<std::unique_ptr<VectorWriter>> MakeWord2vec(const std::string&, const WriteOptions&);
 absl::StatusOr<std::unique_ptr<VectorWriter>> MakeJsonLines(const std::string&,
                                                             const WriteOptions&);
-// The words are in X.metadata.tsv.
+// The words are in X.tsv.metadata.tsv.
 absl::StatusOr<std::unique_ptr<VectorWriter>> MakeProjector(const std::string&,
                                                             const WriteOptions&);
 absl::StatusOr<std::unique_ptr<VectorWriter>> MakeWord2vecBinary(const std::string&,
                                                                  const WriteOptions&);
-// The words of these are in X.words.txt. An fp16 table's values are written as f2 and F16, a bf16
-// table's as f4 and BF16, all others' as fp32: no bit is lost.
+// The words of these are in a file of the same name with .words.txt after it. An fp16 table's
+// values are written as f2 and F16, a bf16 table's as f4 and BF16, all others' as fp32: no bit is
+// lost.
 absl::StatusOr<std::unique_ptr<VectorWriter>> MakeNpy(const std::string&, const WriteOptions&);
 absl::StatusOr<std::unique_ptr<VectorWriter>> MakeSafetensors(const std::string&,
                                                               const WriteOptions&);

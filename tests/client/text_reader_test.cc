@@ -203,7 +203,13 @@ std::string Zstd(std::string_view text) {
 TEST(TextReaderTest, ZstdAndPackedPiecesInARow) {
   EXPECT_EQ(ReadText(Zstd("a 1 2\nb 3 4")).rows.size(), 2u);
   EXPECT_EQ(ReadText(Zstd("a 1 2\nb 3") + Zstd(" 4\nc 5 6\n")).rows.size(), 3u);
-  EXPECT_EQ(ReadText(Gzip("a 1 2\nb 3") + Gzip(" 4\nc 5 6\n")).rows.size(), 3u);
+  const std::string first = Gzip("a 1 2\nb 3");
+  EXPECT_EQ(ReadText(first + Gzip(" 4\nc 5 6\n")).rows.size(), 3u);
+  EXPECT_EQ(ReadText(Gzip("a 1 2\nb 3 4\n") + std::string(700, '\0')).rows.size(), 2u);
+  // What follows isn't passed over: it may be the next piece, damaged.
+  std::string broken = first + Gzip(" 4\nc 5 6\n");
+  broken[first.size() + 1] ^= 1;
+  EXPECT_THAT(ErrorOf(broken), HasSubstr("gzip data is corrupt"));
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += "w" + std::to_string(i) + " 1 2\n";
   const std::string packed = Zstd(text);
@@ -298,8 +304,47 @@ TEST(TextReaderTest, Csv) {
     EXPECT_EQ(numbered.rows[0].word, "cat");
     EXPECT_EQ(numbered.rows[1].word, " cat ");
   }
+  // A first line that can't be a header of these rows is a bad row.
+  for (const std::string line : {"cat\n", "the,,\n", "cat,abc,def,ghi\n"}) {
+    EXPECT_THAT(ErrorOf(line + "dog,1,2\nbird,3,4\n"), HasSubstr(":1: ")) << line;
+  }
+  EXPECT_EQ(ReadText("word,x,y\ncat,1,2").rows.size(), 1u);
+  EXPECT_THAT(ErrorOf("word,x,y\na,1,2\n\"open,1,2\nb,1,2\n"),
+              HasSubstr(":3: a quote that begins in this line isn't closed"));
   // A comma is a word of GloVe's, too.
   EXPECT_EQ(ReadText(", 1 2\n. 3 4\n").rows[0].word, ",");
+}
+
+// Words may hold control characters, and then a text isn't a binary file.
+TEST(TextReaderTest, ControlCharactersInWords) {
+  const Content content = ReadText(
+      "2 3\n\x01"
+      "a 0.1 0.2 0.3\nb 1 2 3\n");
+  ASSERT_TRUE(content.error.ok()) << content.error;
+  ASSERT_EQ(content.rows.size(), 2u);
+  EXPECT_EQ(content.rows[0].word,
+            "\x01"
+            "a");
+  EXPECT_EQ(ReadText("GGUFx 1 2\nb 3 4\n").rows.size(), 2u);
+  EXPECT_EQ(ReadText("IxFI 1 2\nb 3 4\n").rows.size(), 2u);
+}
+
+// One wide row among many short lines, all of which are bad.
+TEST(TextReaderTest, ShortLinesWhereRowsAreWide) {
+  std::string text = "wide";
+  for (uint32_t i = 0; i < 65'536; ++i) text += " 1";
+  text += "\n";
+  for (int i = 0; i < 3'000; ++i) text += "a\n";
+  const TempFile file(text);
+  const auto reader = OpenVectorReader(file.path(), {});
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->dimensions(), 65'536u);
+  VectorRow row;
+  EXPECT_TRUE(*(*reader)->Next(row));
+  for (int i = 0; i < 3'000; ++i) {
+    EXPECT_TRUE(absl::IsInvalidArgument((*reader)->Next(row).status()));
+  }
+  EXPECT_FALSE(*(*reader)->Next(row));
 }
 
 TEST(TextReaderTest, JsonLines) {

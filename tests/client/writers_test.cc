@@ -121,9 +121,12 @@ TEST_F(WritersTest, AnotherNumberOfRowsThanExpected) {
 
 TEST_F(WritersTest, WordsThatAFormatCannotHold) {
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"glove", "a\nb"},        {"glove", " a"},  {"glove", "a\t"}, {"word2vec", "a b"},
-      {"word2vec-bin", "a b"},  {"tsv", "a\tb"},  {"npy", "a\rb"},  {"safetensors", "a\nb"},
-      {"word2vec-bin", "a\nb"}, {"fvecs", "a\n"}, {"faiss", "\n"},  {"word2vec", "a\tb"},
+      {"glove", "a\nb"},    {"glove", " a"},         {"glove", "a\t"},
+      {"word2vec", "a b"},  {"word2vec-bin", "a b"}, {"tsv", "a\tb"},
+      {"npy", "a\rb"},      {"safetensors", "a\nb"}, {"word2vec-bin", "a\nb"},
+      {"glove", "may 5"},   {"glove", "x 1e99"},     {"npy", "a\tb"},
+      {"npy", "{a"},        {"fvecs", "a\n"},        {"faiss", "\n"},
+      {"word2vec", "a\tb"},
   };
   for (const auto& [format, word] : bad) {
     SCOPED_TRACE(format);

@@ -126,8 +126,12 @@ TEST_F(FileFormatsTest, WordsThatComeAgain) {
   EXPECT_EQ(VectorOf("first", "cat"), std::vector<float>({1, 0}));
   const Outcome error = server_.Run({"import", file, "--table", "e", "--on-duplicate", "error"});
   EXPECT_EQ(error.code, 1);
-  EXPECT_THAT(error.err, AllOf(HasSubstr(":3: word 'cat' was met before, at 1"),
+  EXPECT_THAT(error.err, AllOf(HasSubstr(":3: word 'cat' was met before, in line 1"),
                                HasSubstr("no row was acknowledged")));
+  // A row that is bad has no claim to its word.
+  const std::string bad = Write("bad.txt", "cat 0 0\ncat 1 2\n");
+  server_.RunJson({"import", bad, "--table", "b", "--on-duplicate", "first", "--on-bad", "skip"});
+  EXPECT_EQ(VectorOf("b", "cat"), std::vector<float>({1, 2}));
   // A row of the table isn't one of the file: it is replaced, also where the first one stays.
   server_.RunJson({"import", file, "--table", "last", "--on-duplicate", "first"});
   EXPECT_EQ(VectorOf("last", "cat"), std::vector<float>({1, 0}));
@@ -157,7 +161,14 @@ TEST_F(FileFormatsTest, RejectedRowsAreAllListed) {
   EXPECT_EQ(server_.Run({"import", bytes, "--table", "u"}).code, 1);
   server_.RunJson({"import", bytes, "--table", "l", "--encoding", "latin-1"});
   EXPECT_EQ(VectorOf("l", "b\u00FF"), std::vector<float>({3, 4}));
-  EXPECT_EQ(server_.Run({"import", file, "--table", "t", "--rejects", "/no/such/x"}).code, 1);
+  EXPECT_EQ(
+      server_.Run({"import", file, "--table", "t", "--on-bad", "skip", "--rejects", "/no/such/x"})
+          .code,
+      1);
+  EXPECT_EQ(
+      server_.Run({"import", file, "--table", "t", "--on-bad", "skip", "--rejects", file}).code, 1);
+  EXPECT_EQ(server_.Run({"import", file, "--table", "t", "--rejects", Path("r")}).code, 2);
+  EXPECT_EQ(Read(file), text);
 }
 
 TEST_F(FileFormatsTest, WhichRowsAndHowTheyAreChanged) {
@@ -181,6 +192,10 @@ TEST_F(FileFormatsTest, PackedAndThroughAPipe) {
   EXPECT_EQ(VectorOf("g", "b"), std::vector<float>({3, 4}));
   EXPECT_EQ(Shell("$V import <(cat " + Path("a.txt") + ") --table p").code, 0);
   EXPECT_EQ(VectorOf("p", "a"), std::vector<float>({1, 2}));
+  // Standard input can't be read in any order, also where it is a file.
+  server_.RunJson({"export", "p", Path("p.safetensors")});
+  EXPECT_THAT(Shell("$V import - --table e <" + Path("p.safetensors")).err,
+              HasSubstr("from a plain file alone"));
   const Outcome empty = Shell("$V import - --table e </dev/null");
   EXPECT_EQ(empty.code, 1);
   EXPECT_THAT(empty.err, HasSubstr("<stdin>: the file is empty"));
@@ -232,11 +247,27 @@ TEST_F(FileFormatsTest, GoesOnAfterItWasEnded) {
   EXPECT_THAT(ended.err, AllOf(HasSubstr("long.txt:60001: "), HasSubstr("--resume goes on")));
   const uint64_t before = server_.RowCount("t");
   ASSERT_GT(before, 0U);
+  // The limit is of the file's rows, whichever run reads them.
+  EXPECT_EQ(
+      json::parse(
+          Shell("$V --json import " + file + " --table t --resume --limit 60000").out)["rows_read"],
+      60'000 - before);
+  EXPECT_EQ(server_.RowCount("t"), 60'000U);
+  EXPECT_EQ(Shell("$V import " + file + " --table t").code, 1);
+  // A table that was made anew isn't the one of the earlier run.
+  server_.RunJson({"table", "drop", "t"});
+  server_.RunJson({"table", "create", "t", "--dim", "2"});
+  EXPECT_THAT(Shell("$V import " + file + " --table t --resume").err,
+              HasSubstr("the table of the earlier run is gone"));
+  const uint64_t reached = server_.RowCount("t");
+  // Other options would make other rows.
+  EXPECT_THAT(Shell("$V import " + file + " --table t --resume --lowercase").err,
+              HasSubstr("the earlier run had other options"));
   const Outcome again = Shell("$V --json import " + file + " --table t --resume --on-bad skip");
   EXPECT_EQ(again.code, 0) << again.err;
   const json done = json::parse(again.out);
-  EXPECT_EQ(done["resumed_behind"], before);
-  EXPECT_EQ(done["rows_read"], 60'002 - before);
+  EXPECT_EQ(done["resumed_behind"], reached);
+  EXPECT_EQ(done["rows_read"], 60'002 - reached);
   EXPECT_EQ(server_.RowCount("t"), 60'001U);
   // It came to its end: there is nothing to go on with.
   EXPECT_THAT(Shell("$V import " + file + " --table t --resume --on-bad skip").err,
@@ -244,6 +275,13 @@ TEST_F(FileFormatsTest, GoesOnAfterItWasEnded) {
   // Another file under the same name isn't gone on with.
   EXPECT_EQ(Shell("$V import " + file + " --table t").code, 1);
   Write("long.txt", text);
+  // Standard input that ends before the place isn't what was read before.
+  EXPECT_EQ(Shell("cat " + file + " | $V import - --table p --limit 50000").code, 0);
+  EXPECT_THAT(Shell("head -100 " + file + " | $V import - --table p --resume").err,
+              HasSubstr("(expected line 50000, found 100)"));
+  EXPECT_EQ(json::parse(
+                Shell("cat " + file + " | $V --json import - --table p --resume").out)["rows_read"],
+            10'000);
   const Outcome changed = Shell("$V import " + file + " --table t --resume");
   EXPECT_EQ(changed.code, 1);
   EXPECT_THAT(changed.err, HasSubstr("has changed since"));

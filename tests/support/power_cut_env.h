@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
