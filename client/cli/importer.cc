@@ -151,7 +151,6 @@ class ImportRun {
       if (hooks_.on_row) hooks_.on_row(summary_.rows_read, reader_);
       if (summary_.rows_read % kRowsBetweenLooks == 0) KeepState();
     }
-    return absl::OkStatus();
   }
 
   // The end came before the place that the earlier run reached: this is another stream.
@@ -251,8 +250,7 @@ std::string DecidingOptions(const ImportOptions& options) {
   const RuleOptions& rules = options.rules;
   return fmt::format(
       "format {}, dim {}, vocab '{}', tensor '{}', encoding {}, bad utf-8 {}, words '{}', "
-      "duplicates "
-      "{}, lowercase {}, normalize {}",
+      "duplicates {}, lowercase {}, normalize {}",
       read.format, read.dimensions.value_or(0), read.vocabulary, read.tensor,
       static_cast<int>(read.words.encoding), static_cast<int>(read.words.on_bad_utf8),
       rules.only_words, static_cast<int>(rules.on_duplicate), rules.lowercase, rules.normalize);

@@ -27,7 +27,9 @@ std::string ProgressText(const ProgressState& state) {
   const double rate = static_cast<double>(state.rows) / seconds;
   std::string text = fmt::format("{} rows, {} rows/s", WithThousands(state.rows),
                                  WithThousands(static_cast<uint64_t>(rate)));
+  if (state.bytes > 0) text += fmt::format(", {:.1f} MB", static_cast<double>(state.bytes) / 1e6);
   if (!state.total_bytes || *state.total_bytes == 0 || state.bytes == 0) return text;
+  text += fmt::format(" of {:.1f} MB", static_cast<double>(*state.total_bytes) / 1e6);
   return text + ", " + StepsText(state.bytes, *state.total_bytes, state.elapsed);
 }
 

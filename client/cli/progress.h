@@ -18,7 +18,8 @@ struct ProgressState {
   absl::Duration elapsed;
 };
 
-// "12,345 rows, 45,000 rows/s, 37 %, 12 s left"; the last two only when the size is known.
+// "12,345 rows, 45,000 rows/s, 111.0 MB of 300.0 MB, 37 %, 12 s left"; what rests on the size only
+// where that is known.
 std::string ProgressText(const ProgressState& state);
 
 // "37 %, 12 s left".

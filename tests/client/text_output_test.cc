@@ -133,10 +133,12 @@ TEST(JsonOutputTest, InvalidBytesAreReplaced) {
 
 TEST(ProgressTest, Text) {
   EXPECT_EQ(ProgressText({90'000, 0, {}, absl::Seconds(2)}), "90,000 rows, 45,000 rows/s");
-  EXPECT_EQ(ProgressText({1000, 25, 100, absl::Seconds(10)}),
-            "1,000 rows, 100 rows/s, 25 %, 30 s left");
-  EXPECT_EQ(ProgressText({1000, 1, 100, absl::Seconds(10)}),
-            "1,000 rows, 100 rows/s, 1 %, 16 min 30 s left");
+  EXPECT_EQ(ProgressText({90'000, 1'200'000, {}, absl::Seconds(2)}),
+            "90,000 rows, 45,000 rows/s, 1.2 MB");
+  EXPECT_EQ(ProgressText({1000, 25'000'000, 100'000'000, absl::Seconds(10)}),
+            "1,000 rows, 100 rows/s, 25.0 MB of 100.0 MB, 25 %, 30 s left");
+  EXPECT_EQ(ProgressText({1000, 1'000'000, 100'000'000, absl::Seconds(10)}),
+            "1,000 rows, 100 rows/s, 1.0 MB of 100.0 MB, 1 %, 16 min 30 s left");
 }
 
 }  // namespace
