@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -115,7 +116,7 @@ class PowerCutEnv final : public rocksdb::EnvWrapper {
     const std::unique_ptr<rocksdb::WritableFile> file_;
     PowerCutEnv& env_;
     const std::string name_;
-    uint64_t written_ = 0;
+    std::atomic<uint64_t> written_{0};
   };
 
   absl::Mutex calls_;  // shared by calls that change files; alone by a copy
