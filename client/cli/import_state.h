@@ -22,9 +22,8 @@ class ImportState {
               std::string options);
 
   struct Reached {
-    uint64_t place = 0;  // all rows up to it were acknowledged
-    uint64_t table_created =
-        0;  // when the table was made; another one of its name is another table
+    uint64_t place = 0;          // all rows up to it were acknowledged
+    uint64_t table_created = 0;  // when the table was made: a new one of its name is another
   };
   // What was kept of an earlier run; nothing where there is nothing. FAILED_PRECONDITION when the
   // file has changed since, or the options were others.

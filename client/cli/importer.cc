@@ -290,7 +290,7 @@ absl::Status ImportFile(Client& client, const ImportOptions& options, const Impo
   // While the file gives nothing, how far it came is kept all the same; other threads ask, too.
   ImportRun* running = nullptr;
   read.interrupted = [&, self = std::this_thread::get_id()] {
-    if (running != nullptr && std::this_thread::get_id() == self) running->KeepState();
+    if (std::this_thread::get_id() == self && running != nullptr) running->KeepState();
     return hooks.interrupted && hooks.interrupted();
   };
   absl::StatusOr<std::unique_ptr<VectorReader>> opened = OpenVectorReader(options.file, read);

@@ -154,7 +154,7 @@ absl::Status TextReader::OpenWords(const ReadOptions& options) {
 
 void TextReader::Describe(const std::string& format_name) {
   description_ = promised_rows_
-                     ? fmt::format("{}, {} rows of {} values by its header", format_name,
+                     ? fmt::format("word2vec text, {} rows of {} values by its header",
                                    *promised_rows_, dimensions_)
                      : fmt::format("{}{}, {} values per row", format_name,
                                    has_names_ ? " with a line of names" : "", dimensions_);
